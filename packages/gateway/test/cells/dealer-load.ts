@@ -54,7 +54,7 @@ const REPLAY_EACH = 4
 
 /** Answers after which a dealer repeats the order with the same transactionId. */
 const REPEATED: ReadonlySet<string> = new Set(['000001', '000002'])
-/** If no cell serves a dealer for this long, the test fails, however busy the machine is. */
+/** No cell serves the dealer any more: many times as long as a move on a busy machine. */
 const UNSERVED_MAX_MS = 90_000
 
 /** @param esimTranNo an eSIM of the dealer that is topped up */

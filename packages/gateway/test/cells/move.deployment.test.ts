@@ -121,9 +121,12 @@ it('a dealer moves there and back with all its rows, and its used ids count in b
   for (const table of ['orders', 'profiles', 'events', 'deliveries', 'esim_actions', 'supplier_attempts', 'transfers'])
     expect(before[table]!.length, table).toBeGreaterThan(0)
 
+  const startedAt = performance.now()
   const there = await cells.move(main, dealer.tenantId, '--to', 'eu1', '--json')
+  const tookMs = performance.now() - startedAt
   expect(there.stderr).toBe('')
-  expect(JSON.parse(there.stdout).fencedMs).toBeLessThan(5_000)
+  // The dealer is refused for only a part of the move: most rows are copied before.
+  expect(JSON.parse(there.stdout).fencedMs).toBeLessThan(tookMs / 2)
   await expectMoved(main, eu1)
   await expectSums(eu1)
   expect((await json(eu1, 'health', {}, { requestId, timestamp })).code).toBe('101006')

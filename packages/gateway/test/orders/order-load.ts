@@ -30,6 +30,11 @@ export interface OrderLoad {
   stop(): Promise<void>
 }
 
+/**
+ * Ten times the response time promised to dealers. No answer takes this long on a busy machine: it only shows a caller who is
+ * never answered.
+ */
+export const ANSWER_GUARD_MS = 100_000
 /** The pause after a refusal or a lost connection, as a considerate client would make it. */
 const PAUSE_MS = 100
 /** The pause between orders, so that there are no more orders than the test needs. */

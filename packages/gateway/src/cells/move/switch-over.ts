@@ -12,7 +12,7 @@ import { compareTables, type LedgerEnd, readLedgerEnd, requireSoundLedger } from
  * How long the fence lasts, by the clock of the source's database. Requests are refused for at most five seconds. The
  * remaining time lets a target open on its own if the mover was killed (arrival.ts).
  */
-const FENCE_MAX_MS = 3_500
+export const FENCE_MAX_MS = 3_500
 /** The source is not closed this close to the end of the fence. */
 const MARGIN_MS = 500
 /** How often the fence is set before the operator has to decide. */

@@ -150,7 +150,7 @@ export const REQUESTS: Record<string, Request[]> = {
   '101001': [301_000, -301_000, 8_000_000_000_000].map((off) => [
     `${off} ms off`,
     (stage) => call(stage.node, stage.dealer, 'health', { timestamp: Date.now() + off }),
-    ({ data }) => expect(Math.abs(Date.parse(data.serverTime) - Date.now())).toBeLessThan(2_000),
+    ({ data }) => expect(Math.abs(Date.parse(data.serverTime) - Date.now())).toBeLessThan(60_000),
   ]),
   '101002': [
     [

@@ -7,6 +7,7 @@ import { canRun } from '#test/harness/can-run.ts'
 import { type GatewayProcess, startGateway, stopGateways } from '#test/harness/processes/gateway-process.ts'
 import { waitUntil } from '#test/harness/shop.ts'
 import { expectRecordsToAgree } from '#test/orders/load-records.ts'
+import { ANSWER_GUARD_MS } from '#test/orders/order-load.ts'
 import { type Receiver, startReceiver } from '#test/webhooks/receiver.ts'
 import { type AutoFailoverCluster, startAutoFailoverCluster } from './auto-failover-cluster.ts'
 import {
@@ -15,7 +16,6 @@ import {
   prepareDealer,
   recentOrders,
   type SentOrder,
-  slowness,
   startNodeLoad,
   UNDISTURBED_ORDERS,
 } from './failover-load.ts'
@@ -29,11 +29,6 @@ import { hasPostgres15 } from './postgres-pair.ts'
  */
 
 const ROUNDS = Number(process.env.AUTO_FAILOVER_ROUNDS ?? 1)
-/** Medians, on a machine with little else to do. */
-const FIRST_ANSWER_MAX_MS = 60_000
-const AFTER_PROMOTION_MAX_MS = 10_000
-/** Longer than any answer takes on a busy machine. Without a limit, one dealer's orders would wait for minutes. */
-const ANSWER_MAX_MS = 30_000
 const PATIENCE_MS = 120_000
 const ENDS_WITHIN_MS = 120_000
 
@@ -86,10 +81,10 @@ interface FailedOver {
   firstAnswersMs: number[]
   /** The same, measured from when the standby began to accept writes. */
   afterPromotionMs: number[]
+  /** How long after the failure the standby began to accept writes. */
+  promotedMs: number
   /** RequestIDs that were accepted twice. */
   twice: number
-  /** How many times slower than an idle machine this one was before the failure. */
-  slowness: number
 }
 
 async function failOver(how: Failure): Promise<FailedOver> {
@@ -114,8 +109,8 @@ async function failOver(how: Failure): Promise<FailedOver> {
     how,
     firstAnswersMs: firstAnswersMs.map(Math.round),
     afterPromotionMs,
+    promotedMs: Math.round(promotedMs),
     twice,
-    slowness: slowness(loads, failedAt),
   }
 }
 
@@ -150,14 +145,9 @@ it.skipIf(!isPossible)(
     const world = { gateway: gateways[0]!, dealer, db: operator.deps.db, requested: sent, receiver }
     await expectRecordsToAgree(world, ENDS_WITHIN_MS)
     expect(failovers.map(({ twice }) => twice)).toEqual(failovers.map(() => 0))
-    expect(longestAnswerMs).toBeLessThanOrEqual(ANSWER_MAX_MS * Math.max(...failovers.map((each) => each.slowness)))
-    for (const how of new Set(ways)) {
-      const own = failovers.filter((each) => each.how === how)
-      const slower = Math.max(...own.map((each) => each.slowness))
-      expect(median(own.flatMap((each) => each.firstAnswersMs)), how).toBeLessThanOrEqual(FIRST_ANSWER_MAX_MS * slower)
-      expect(median(own.flatMap((each) => each.afterPromotionMs)), how).toBeLessThanOrEqual(
-        AFTER_PROMOTION_MAX_MS * slower,
-      )
-    }
+    expect(longestAnswerMs).toBeLessThan(ANSWER_GUARD_MS)
+    // The nodes find the new primary sooner than the cluster has promoted it.
+    const afterPromotionMs = failovers.flatMap((each) => each.afterPromotionMs)
+    expect(median(afterPromotionMs)).toBeLessThan(median(failovers.map((each) => each.promotedMs)))
   },
 )

@@ -48,10 +48,12 @@ const wanted = steps.filter(
     !(name === 'language' && prose?.length === 0) &&
     !(name === 'unit tests' && (source?.length === 0 || isWithoutTests)),
 )
+const names = wanted.map(([name]) => name)
 let failed = ''
 // Two at the same time: most of them use one core. Once one has failed, no other starts.
 await Promise.all([runInTurn(), runInTurn()])
 if (failed !== '') fail(failed)
+process.stdout.write(`check: ${names.join(', ')} passed\n`)
 
 async function runInTurn() {
   for (let step = wanted.shift(); step !== undefined && failed === ''; step = wanted.shift()) {

@@ -48,6 +48,7 @@ export default defineConfig({
           include: ['packages/*/src/**/*.test.{ts,tsx}', 'test/style/*.test.ts'],
           isolate,
           testTimeout: 30_000,
+          expect: database.expect,
         },
       },
       {

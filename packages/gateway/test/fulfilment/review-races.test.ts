@@ -67,7 +67,7 @@ it('an item queried from review is retried after a crash, even if another item w
     values: [tenantId],
   })
   loop = fulfilmentLoop(deps)
-  await waitUntil(async () => (await statuses(shop.db, tenantId)).PARTIALLY_DELIVERED === 1, 5_000)
+  await waitUntil(async () => (await statuses(shop.db, tenantId)).PARTIALLY_DELIVERED === 1)
 })
 
 it.each([

@@ -100,7 +100,7 @@ describe('the embedded server', () => {
     const server = await start(join(`${folder}-link`, 'data'))
     // The server logs that it is ready a moment before its pid file says so.
     for (const path of [`${folder}-link`, folder])
-      await vi.waitFor(() => expect(readRunningPostgres(join(path, 'data'))?.url).toBe(server.url))
+      await vi.waitFor(() => expect(readRunningPostgres(join(path, 'data'))?.url).toBe(server.url), 20_000)
     await server.stop()
     rmSync(`${folder}-link`)
   })

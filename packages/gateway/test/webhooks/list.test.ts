@@ -40,7 +40,7 @@ async function recorded(type: 'ORDER_PAID' | 'DELIVERY_UPDATED', state: Delivery
   await vi.waitFor(async () => {
     const event = (await testbed.states(tenant)).find((event) => event.notifyId === notifyId)
     expect(event).toMatchObject({ deliveryState: state, ...(attempts === undefined ? {} : { attempts }) })
-  }, 5_000)
+  }, 20_000)
   return notifyId!
 }
 
@@ -132,9 +132,9 @@ test('an event that does not concern an order is listed, shown, resent and sent 
   const loop = testbed.startLoop()
   await vi.waitFor(async () => {
     expect(await listed({ deliveryStates: ['DELIVERED'] })).toMatchObject([{ notifyId, orderNo: null }])
-  }, 5_000)
+  }, 20_000)
   await resendEvent(testbed.deps, dealer.tenantId, notifyId!, { actor: 'tenant' })
-  await vi.waitFor(async () => expect(await testbed.attempts(dealer)).toHaveLength(2), 5_000)
+  await vi.waitFor(async () => expect(await testbed.attempts(dealer)).toHaveLength(2), 20_000)
   await loop.stop(1_000)
 })
 

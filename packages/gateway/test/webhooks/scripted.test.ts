@@ -47,7 +47,7 @@ async function afterOneAttempt(
 ): Promise<{ tenant: TestTenant; attempt: AttemptRow; waitS: number }> {
   const tenant = await testbed.tenant({ callbackUrl })
   await testbed.record(tenant)
-  await vi.waitFor(async () => expect((await testbed.states(tenant))[0]?.attempts).toBe(1), 5_000)
+  await vi.waitFor(async () => expect((await testbed.states(tenant))[0]?.attempts).toBe(1), 20_000)
   const [attempt] = await testbed.attempts(tenant)
   const [event] = await testbed.states(tenant)
   const endedMs = attempt!.startedAt.getTime() + attempt!.durationMs
@@ -135,7 +135,7 @@ test('an event answered with 429 is retried after its Retry-After, up to twice t
 
 test('410 disables the endpoint, alerts the tenant and ends the sending', async () => {
   const { tenant } = await afterOneAttempt(await urlOf(410))
-  await vi.waitFor(async () => expect(await stateOf(tenant)).toBe('UNSENT'), 5_000)
+  await vi.waitFor(async () => expect(await stateOf(tenant)).toBe('UNSENT'), 20_000)
   expect(await testbed.endpoint(tenant)).toMatchObject({ enabled: false, disabledReason: 'GONE' })
   const notices = await testbed.deps.db.query<{ kind: string }>({
     text: 'select kind from alerts where tenant_id = $1',
@@ -151,7 +151,7 @@ test('an event is dead after eleven failed attempts at the documented times', as
   await testbed.record(tenant)
   const waitsS: number[] = []
   for (let attempt = 1; attempt <= 11; attempt++) {
-    await vi.waitFor(async () => expect((await testbed.states(tenant))[0]?.attempts).toBe(attempt), 5_000)
+    await vi.waitFor(async () => expect((await testbed.states(tenant))[0]?.attempts).toBe(attempt), 20_000)
     const due = (await testbed.states(tenant))[0]!.dueAt
     if (!due) break
     const waitMs = due.getTime() - testbed.deps.databaseClock.now()

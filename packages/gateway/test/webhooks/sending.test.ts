@@ -104,6 +104,6 @@ test('a failed attempt is logged at info, but an acknowledged attempt is not', a
   receiver.script = 500
   const badly = await testbed.tenant({ callbackUrl: receiver.url })
   const [notifyId] = await testbed.record(badly)
-  await vi.waitFor(() => expect(lines()).toMatchObject([{ notifyId, attempt: 1, outcome: 'status 500' }]))
+  await vi.waitFor(() => expect(lines()).toMatchObject([{ notifyId, attempt: 1, outcome: 'status 500' }]), 20_000)
   info.mockRestore()
 })

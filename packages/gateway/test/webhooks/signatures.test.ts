@@ -43,7 +43,7 @@ async function receive(tenant: TestTenant): Promise<Received> {
   return vi.waitFor(() => {
     expect(receiver.received).toHaveLength(1)
     return receiver.received[0]!
-  }, 5_000)
+  }, 20_000)
 }
 
 const standard = (secret: string, { body, headers }: Received) =>

@@ -129,11 +129,12 @@ it('an event is signed, and is sent only to a URL that answers HEAD', async () =
   try {
     simulator.setEventsUrl(`http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`)
     await order('K-1')
-    await vi.waitFor(() => expect(received.map(({ method }) => method)).toEqual(['HEAD']))
+    await vi.waitFor(() => expect(received.map(({ method }) => method)).toEqual(['HEAD']), 20_000)
     headStatus = 200
     await order('K-2')
-    await vi.waitFor(() =>
-      expect(received.slice(1)).toMatchObject([{ method: 'HEAD' }, { method: 'POST', isSigned: true }]),
+    await vi.waitFor(
+      () => expect(received.slice(1)).toMatchObject([{ method: 'HEAD' }, { method: 'POST', isSigned: true }]),
+      20_000,
     )
   } finally {
     receiver.closeAllConnections()

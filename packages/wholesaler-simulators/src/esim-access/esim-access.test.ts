@@ -172,7 +172,7 @@ it('notifications of each kind go to the saved URL', async () => {
     await order('T-1')
     const { iccid, reference } = simulator.esims()[0]!
     simulator.changeEsim({ iccid, profile: 'ENABLED', status: 'IN_USE', usedBytes: 850_000_000 })
-    await vi.waitFor(() => expect(received).toHaveLength(5))
+    await vi.waitFor(() => expect(received).toHaveLength(5), 20_000)
     const kinds = ['CHECK_HEALTH', 'DATA_USAGE', 'ESIM_STATUS', 'ORDER_STATUS', 'SMDP_EVENT']
     expect(received.map(({ notifyType }) => notifyType).sort()).toEqual(kinds)
     const contentOf = (kind: string) => received.find(({ notifyType }) => notifyType === kind)!.content

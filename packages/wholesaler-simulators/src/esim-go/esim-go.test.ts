@@ -115,7 +115,7 @@ it('an event is signed with the API key', async () => {
     simulator.setEventsUrl(`http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`)
     const { iccid } = (await order()).body.order[0].esims[0]
     simulator.changeEsim({ iccid, profile: 'ENABLED', usedBytes: 1_000 })
-    await vi.waitFor(() => expect(received).toEqual([true, true]))
+    await vi.waitFor(() => expect(received).toEqual([true, true]), 20_000)
   } finally {
     receiver.closeAllConnections()
     receiver.close()

@@ -132,7 +132,7 @@ it('an event about a completed order is signed with RSA', async () => {
     simulator.setEventsUrl(`http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`)
     const { orderId } = (await create()).body.result
     await complete(orderId)
-    await vi.waitFor(() => expect(received).toHaveLength(1))
+    await vi.waitFor(() => expect(received).toHaveLength(1), 20_000)
     expect(received).toMatchObject([
       { isSigned: true, body: { eventType: 'order.esim_realtime.completed', eventData: { orderId } } },
     ])

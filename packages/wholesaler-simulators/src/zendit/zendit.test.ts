@@ -99,7 +99,7 @@ it('an event contains the purchase body, and can be lost or sent twice', async (
     simulator.addFault({ kind: 'event-twice', operation: 'event', containing: 'T-2' })
     const { offerId } = await firstOffer()
     for (const transactionId of ['T-1', 'T-2']) await call('POST', '/esim/purchases', { transactionId, offerId })
-    await vi.waitFor(() => expect(received).toHaveLength(2))
+    await vi.waitFor(() => expect(received).toHaveLength(2), 20_000)
     const purchase = (await call('GET', '/esim/purchases/T-2')).body
     expect(received).toEqual([purchase, purchase])
     expect(simulator.events().map(({ sent }) => sent)).toEqual([0, 2])

@@ -38,7 +38,7 @@ describe('the page queue', () => {
     await turn()
     expect(enter()).toBe(true)
     while (started < 1 + WAITING_MAX + 1) await turn()
-    await vi.waitFor(() => expect(refused).toEqual([{ refused: 2 }]), { timeout: 3_000 })
+    await vi.waitFor(() => expect(refused).toEqual([{ refused: 2 }]), 20_000)
   })
 
   it('holds only a few requests from one connection, and none from a closed connection', async () => {

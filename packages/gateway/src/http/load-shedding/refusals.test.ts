@@ -13,9 +13,9 @@ it('a few refusals are written immediately, and further ones in order at a limit
   for (let number = 0; number < SAVED_MAX + 100; number++) refusals.pace(() => void written.push(number))
   expect(written).toHaveLength(SAVED_MAX)
   clock.timeMs += 100
-  await vi.waitFor(() => expect(written).toHaveLength(SAVED_MAX + 50))
+  await vi.waitFor(() => expect(written).toHaveLength(SAVED_MAX + 50), 20_000)
   clock.timeMs += 100
-  await vi.waitFor(() => expect(written).toHaveLength(SAVED_MAX + 100))
+  await vi.waitFor(() => expect(written).toHaveLength(SAVED_MAX + 100), 20_000)
   expect(written).toEqual(written.map((_, index) => index))
 })
 
@@ -27,7 +27,7 @@ it('a new refusal does not overtake refusals that are waiting', async () => {
   clock.timeMs += 60_000 // enough to save all of them again
   refusals.pace(() => void written.push('second'))
   expect(written).toEqual([])
-  await vi.waitFor(() => expect(written).toEqual(['first', 'second']))
+  await vi.waitFor(() => expect(written).toEqual(['first', 'second']), 20_000)
 })
 
 it('refusals for callers that never wait are limited to five hundred a second', async () => {
@@ -42,7 +42,7 @@ it('refusals for callers that never wait are limited to five hundred a second', 
   expect(written).toBe(SAVED_MAX)
   for (let tenths = 1; tenths <= 10; tenths++) {
     clock.timeMs += 100
-    await vi.waitFor(() => expect(written).toBe(SAVED_MAX + 50 * tenths))
+    await vi.waitFor(() => expect(written).toBe(SAVED_MAX + 50 * tenths), 20_000)
   }
   isOver = true
   clock.timeMs += 1_000
@@ -53,5 +53,5 @@ it('refusals are sent at a higher rate when thousands are waiting', async () => 
   let written = 0
   for (let caller = 0; caller < SAVED_MAX + 2_000; caller++) refusals.pace(() => void written++)
   clock.timeMs += 100
-  await vi.waitFor(() => expect(written).toBe(SAVED_MAX + 200))
+  await vi.waitFor(() => expect(written).toBe(SAVED_MAX + 200), 20_000)
 })

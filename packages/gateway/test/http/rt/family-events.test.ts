@@ -55,7 +55,7 @@ async function buy(count = 1): Promise<{ orderNo: string; esims: Record<string, 
   const order = { transactionId: 'E-1', packageInfoList: [{ packageCode: 'JP_1_7', count }] }
   const { orderNo } = (await post('esim/order', order)).obj
   await has('ORDER_STATUS')
-  await vi.waitFor(() => expect(receiver.fetched).toHaveLength(1), 5_000)
+  await vi.waitFor(() => expect(receiver.fetched).toHaveLength(1), 20_000)
   return { orderNo, esims: receiver.fetched[0]!.obj.esimList }
 }
 

@@ -162,7 +162,7 @@ describe('package/list', () => {
     const readers = await Promise.all(Array.from({ length: READERS }, () => openList()))
     expect((await list()).errorCode).toBe('900001')
     for (const reader of readers) reader.destroy()
-    await vi.waitFor(async () => expect((await list()).errorCode).toBeNull(), 5_000)
+    await vi.waitFor(async () => expect((await list()).errorCode).toBeNull(), 20_000)
   })
 })
 
@@ -278,9 +278,9 @@ describe('the ETag of package/list', () => {
       return price
     }
     expect(await poll()).toBe(10_000)
-    await vi.waitUntil(() => deps.databaseClock.now() >= validFrom.getTime(), 3_000)
+    await vi.waitUntil(() => deps.databaseClock.now() >= validFrom.getTime(), 20_000)
     expect(await poll()).toBe(5_000)
-    await vi.waitUntil(() => deps.databaseClock.now() >= validUntil.getTime(), 3_000)
+    await vi.waitUntil(() => deps.databaseClock.now() >= validUntil.getTime(), 20_000)
     expect(await poll()).toBe(10_000)
   })
 })

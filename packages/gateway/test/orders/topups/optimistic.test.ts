@@ -218,7 +218,7 @@ describe('a top-up is decided on the eSIM as it is read, if the eSIM is not as e
       statements.length = 0
       await order(placer, dealer)
       expect(statements).toEqual(['orders-write-if-unchanged']) // the wallet is cached in its current state
-    }, 5_000)
+    }, 20_000)
     statements.length = 0
     const before = await debitsOf(dealer)
     expect(codeOf(await topUp(placer, esim, body))).toBe(expected)
@@ -347,7 +347,7 @@ describe('a top-up that arrives while a batch of its wallet is written', () => {
     })
     gate.isReached = false
     const first = earlier()
-    await vi.waitFor(() => expect(gate.isReached).toBe(true))
+    await vi.waitFor(() => expect(gate.isReached).toBe(true), 20_000)
     const second = topUp(placer, esim)
     await happens()
     open()

@@ -244,7 +244,9 @@ async function readState(query: <Row extends object>(text: string) => Promise<Ro
     })
   const ran = await rows<Migration>(RECORDED)
   const [newest] = await rows<Release>(RECORDED_RELEASE)
-  return { ran, newest, lastBackup: (await rows<LastBackup>(LAST_BACKUP))[0] }
+  // A new database has no backups, and its server's log no errors.
+  const lastBackup = ran.length === 0 ? undefined : (await rows<LastBackup>(LAST_BACKUP))[0]
+  return { ran, newest, lastBackup }
 }
 
 /**

@@ -41,6 +41,7 @@ describe('a gateway without DATABASE_URL', () => {
     gateway = await startGateway()
     const { url, gatewayPid } = readRunningPostgres(gateway.dataDir)!
     expect(gatewayPid).toBe(gateway.pid)
+    expect(gateway.logs.filter(({ level }) => level === 'warn')).toEqual([])
     await query(url, 'create table kept as select 42 as answer')
     expect(statSync(join(gateway.dataDir, 'postgres.password')).mode & 0o777).toBe(0o600)
     expect(statSync(join(gateway.dataDir, 'postgres')).mode & 0o777).toBe(0o700)

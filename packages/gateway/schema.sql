@@ -315,6 +315,29 @@ CREATE INDEX esim_go_orders_iccid ON esim_go_orders USING btree (supplier, iccid
 CREATE UNIQUE INDEX esim_go_orders_reference ON esim_go_orders USING btree (supplier, reference);
 CREATE INDEX esim_go_orders_unanswered ON esim_go_orders USING btree (supplier) WHERE (reference IS NULL);
 
+create table esim_sends (
+  tenant_id uuid not null,
+  send_id uuid not null,
+  transaction_id text,
+  started_by text,
+  order_id uuid not null,
+  item_no integer not null,
+  profile_id uuid,
+  recipient_hash bytea,
+  traveller bytea,
+  send_status text not null default 'QUEUED'::text,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint esim_sends_pkey PRIMARY KEY (tenant_id, send_id),
+  constraint esim_sends_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id),
+  constraint esim_sends_send_status_check CHECK ((send_status = ANY (ARRAY['QUEUED'::text, 'SENT'::text, 'FAILED'::text, 'OPENED'::text])))
+);
+CREATE INDEX esim_sends_item ON esim_sends USING btree (tenant_id, order_id, item_no, send_id);
+CREATE INDEX esim_sends_known ON esim_sends USING btree (created_at) WHERE (traveller IS NOT NULL);
+CREATE INDEX esim_sends_recipient ON esim_sends USING btree (tenant_id, recipient_hash) WHERE (recipient_hash IS NOT NULL);
+CREATE UNIQUE INDEX esim_sends_transaction ON esim_sends USING btree (tenant_id, transaction_id) WHERE (transaction_id IS NOT NULL);
+CREATE INDEX esim_sends_waiting ON esim_sends USING btree (send_id) WHERE ((profile_id IS NULL) AND (send_status = 'QUEUED'::text));
+
 create table events (
   tenant_id uuid not null,
   notify_id uuid not null,

@@ -35,6 +35,7 @@ export * from './schemas/operations.ts'
 export * from './schemas/orders.ts'
 export * from './schemas/packages.ts'
 export * from './schemas/profiles.ts'
+export * from './schemas/sends.ts'
 export { TEXT_PATTERNS } from './schemas/text-patterns.ts'
 export * from './schemas/webhooks.ts'
 export {

@@ -9,6 +9,10 @@ export const ORDER_ESIMS_MAX = 100
 export const TRANSACTION_ID_LENGTH_MAX = 64
 /** The prefix of the ids that a gateway derives from transactionIds of other forms. No request may use it. */
 export const DERIVED_ID_PREFIX = 'rt-sha256:'
+/** An e-mail address cannot be longer (RFC 5321 §4.5.3.1.3). */
+export const EMAIL_LENGTH_MAX = 254
+export const TRAVELLER_NAME_LENGTH_MAX = 80
+export const BRAND_LENGTH_MAX = 32
 export const REMARK_LENGTH_MAX = 200
 export const REASON_LENGTH_MAX = 200
 /** Days of a day pass. */

@@ -6,6 +6,7 @@ import { actionLoop } from './esims/actions/action-loop.ts'
 import { expiryLoop } from './esims/life/expire.ts'
 import { expiryNoticeLoop } from './esims/life/expiring.ts'
 import { pollSuppliersLoop } from './esims/poll-suppliers.ts'
+import { deliveryLoop } from './esims/sends/delivery-loop.ts'
 import { fulfilmentLoop } from './fulfilment/fulfilment-loop.ts'
 import { questionLoop } from './fulfilment/reconciliation/ask-questions.ts'
 import { reconcileLoop } from './fulfilment/reconciliation/reconcile.ts'
@@ -48,8 +49,7 @@ export async function startWorker(deps: Deps): Promise<Running> {
     salesLoop(deps),
     arrivalLoop(deps),
   ]
-  const mail = mailLoop(deps)
-  if (mail) loops.push(mail)
+  loops.push(...[mailLoop(deps), deliveryLoop(deps)].filter((loop) => loop !== undefined))
   return {
     async stop(deadlineMs) {
       await Promise.all(loops.map((loop) => loop.stop(deadlineMs)))

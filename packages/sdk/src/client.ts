@@ -26,6 +26,8 @@ import type {
   QueryAnswer,
   QueryRequest,
   RequestOf,
+  SendAnswer,
+  SendRequest,
   StatementAnswer,
   StatementEntry,
   StatementRequest,
@@ -90,6 +92,12 @@ export type OrderCallOptions = CallOptions & {
 export interface Action extends ActionAnswer {
   /** True if the transactionId had been used before. The answer is then the earlier action, with its current status. */
   replayed: boolean
+}
+
+/** The e-mail to a traveller. */
+export type EsimSendRequest = Omit<SendRequest, 'transactionId'> & {
+  /** Repeat a call with the same transactionId. Required unless `generateTransactionId` is set. */
+  transactionId?: string
 }
 
 /** An action on an eSIM, identified by `esimTranNo` or `iccid`. */
@@ -237,6 +245,14 @@ export class DealerEsim {
       const page = await this.profiles({ ...request, ...cursor }, options)
       return { rows: page.profileList, nextCursor: page.nextCursor }
     })
+  }
+
+  /**
+   * Sends the link of an eSIM to its traveller by e-mail. Idempotent by transactionId: a repeat sends nothing and answers the
+   * present status. `query` lists what was sent of an order.
+   */
+  send(request: EsimSendRequest, options?: OrderCallOptions): Promise<SendAnswer & { replayed: boolean }> {
+    return this.#callOnce<SendAnswer>('esim/profile/send', request, options)
   }
 
   /**

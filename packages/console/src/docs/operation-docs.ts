@@ -9,6 +9,7 @@ export const OPERATION_DOCS: Record<OperationName, string> = {
   'esim/topup': 'after-the-sale',
   'esim/query': 'idempotency#what-to-retry',
   'esim/profile/list': 'after-the-sale#links-for-the-traveller',
+  'esim/profile/send': 'after-the-sale#send-the-link-by-e-mail',
   'esim/cancel': 'after-the-sale',
   'esim/suspend': 'after-the-sale#suspend-unsuspend-revoke',
   'esim/unsuspend': 'after-the-sale#suspend-unsuspend-revoke',

@@ -12,7 +12,7 @@ import { figureColumn, timeColumn } from '#parts/list-columns.tsx'
 import { Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
-import { Status } from '#parts/values.tsx'
+import { Status, StatusMark } from '#parts/values.tsx'
 import { isOperator, useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/strings.ts'
 import { DealerName } from '#tenants/dealer-name.tsx'
@@ -34,9 +34,11 @@ export function EsimsPage() {
     period(),
   ]
   const { esimStatus, smdpStatus, tenantId, orderNo } = filters
-  const iccid = filters.iccid === undefined ? undefined : parseTypedIccid(filters.iccid)
-  const isIncomplete = filters.iccid !== undefined && iccid === undefined
-  const query = { iccid, esimStatus, smdpStatus, tenantId, orderNo, ...periodRange(filters) }
+  // The search takes an ICCID, or the exact address to which an eSIM was sent.
+  const email = filters.iccid?.includes('@') ? filters.iccid : undefined
+  const iccid = filters.iccid === undefined || email ? undefined : parseTypedIccid(filters.iccid)
+  const isIncomplete = filters.iccid !== undefined && iccid === undefined && email === undefined
+  const query = { iccid, email, esimStatus, smdpStatus, tenantId, orderNo, ...periodRange(filters) }
   const list = useList<ProfileRow>('/profiles', 'profiles', query, { enabled: !isIncomplete })
   return (
     <Page title={t.esims.title}>
@@ -77,6 +79,17 @@ export function EsimsPage() {
             hidden: !isOperator(me),
             render: (row) => <DealerName name={row.clientName} />,
           },
+          {
+            accessor: 'traveller',
+            title: t.esims.traveller,
+            render: ({ traveller }) => <span data-from-gateway>{traveller?.name ?? traveller?.email ?? '–'}</span>,
+          },
+          {
+            accessor: 'sendStatus',
+            title: t.esims.sent,
+            optional: true,
+            render: ({ sendStatus }) => <SentMark status={sendStatus} />,
+          },
           { accessor: 'iccid', title: t.esims.iccid, cellsClassName: 'mono' },
           {
             accessor: 'esimStatus',
@@ -99,6 +112,11 @@ export function EsimsPage() {
       />
     </Page>
   )
+}
+
+function SentMark({ status }: { status: ProfileRow['sendStatus'] }) {
+  if (status === null) return <>–</>
+  return <StatusMark tone={status === 'FAILED' ? 'bad' : 'ok'}>{t.esims.sentWords[status]}</StatusMark>
 }
 
 export function formatUsage({ orderUsage, totalVolume }: ProfileRow): string {

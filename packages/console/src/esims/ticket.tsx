@@ -9,7 +9,7 @@ import { packageTitle } from '#catalogue/package-title.ts'
 import { formFields } from '#parts/form-values.ts'
 import { formatTime } from '#parts/format.ts'
 import { ErrorText, Loading } from '#parts/load-states.tsx'
-import { Hint } from '#parts/values.tsx'
+import { Hint, StatusMark } from '#parts/values.tsx'
 import { isOperator, useSession } from '#people/sign-in/session.ts'
 import { interpolate, plural, t } from '#strings/strings.ts'
 
@@ -34,6 +34,12 @@ export function Ticket({ path, profile }: TicketProps) {
           <div className="ticket-size">{size}</div>
           <small>{terms.join(' · ') || plural(t.esims.days, profile.totalDuration)}</small>
         </div>
+        {profile.traveller?.name && (
+          <div>
+            <small>{t.esims.traveller}</small>
+            <b data-from-gateway>{profile.traveller.name}</b>
+          </div>
+        )}
         {profile.installBefore && (
           <div>
             <small>{t.esims.installBefore}</small>
@@ -68,7 +74,8 @@ export function Ticket({ path, profile }: TicketProps) {
             </div>
             <div className="ticket-hand">
               <ShareUrl url={link.shareUrl} />
-              {link.isMailPossible && <SendForm path={path} />}
+              {link.isMailPossible && <SendForm path={path} traveller={profile.traveller} />}
+              <Progress profile={profile} />
               <Group gap="xs" className="no-print">
                 <Button variant="default" leftSection={<IconPrinter size={16} />} onClick={() => window.print()}>
                   {t.esims.print}
@@ -144,18 +151,36 @@ function ShareButton({ url }: { url: string }) {
 }
 
 /** Sends the link by e-mail. Primary until it was sent. */
-function SendForm({ path }: { path: string }) {
+function SendForm({ path, traveller }: { path: string; traveller: ProfileRow['traveller'] }) {
   const [sentTo, setSentTo] = useState<string>()
+  // One key for each mail: a second click sends nothing again.
+  const [transactionId, setTransactionId] = useState(newKey)
   const send = useChange({ quiet: true })
   function submit(event: FormEvent<HTMLFormElement>): void {
     event.preventDefault()
-    const { email = '' } = formFields(event.currentTarget)
-    const request = { method: 'POST', path: `${path}/share-link/mail`, body: { email } } as const
-    send.mutate(request, { onSuccess: () => setSentTo(email) })
+    const { email = '', name } = formFields(event.currentTarget)
+    const body = { email, transactionId, ...(name !== undefined && { name }) }
+    send.mutate(
+      { method: 'POST', path: `${path}/share-link/mail`, body },
+      {
+        onSuccess() {
+          setSentTo(email)
+          setTransactionId(newKey())
+        },
+      },
+    )
   }
   return (
     <form className="no-print" aria-label={t.esims.sendLink} onSubmit={submit}>
       <Group gap="xs" align="end">
+        <TextInput
+          className="grow"
+          name="name"
+          label={t.esims.travellerName}
+          defaultValue={traveller?.name ?? ''}
+          maxLength={80}
+          autoComplete="off"
+        />
         <TextInput
           className="grow"
           name="email"
@@ -163,12 +188,13 @@ function SendForm({ path }: { path: string }) {
           label={t.esims.recipient}
           required
           withAsterisk={false}
+          defaultValue={traveller?.email ?? ''}
           maxLength={254}
           autoComplete="off"
         />
         <Button
           type="submit"
-          variant={sentTo === undefined ? 'filled' : 'default'}
+          variant={sentTo === undefined && traveller === null ? 'filled' : 'default'}
           loading={send.isPending}
           leftSection={<IconMail size={16} />}
         >
@@ -178,6 +204,26 @@ function SendForm({ path }: { path: string }) {
       {send.error && <ErrorText>{send.error.message}</ErrorText>}
       <Status>{sentTo !== undefined && interpolate(t.esims.onItsWay, { email: sentTo })}</Status>
     </form>
+  )
+}
+
+const newKey = () => `console-${crypto.randomUUID()}`
+
+/** What has become of it: sent, opened, installed. */
+function Progress({ profile }: { profile: ProfileRow }) {
+  const { sendStatus, sentAt, esimStatus, smdpStatus } = profile
+  const isInstalled = esimStatus === 'IN_USE' || ['INSTALLATION', 'ENABLED', 'DISABLED'].includes(smdpStatus ?? '')
+  const isOver = sendStatus === null && !isInstalled
+  if (isOver) return null
+  return (
+    <Group gap="md" className="no-print" data-sent={sendStatus}>
+      {sendStatus !== null && (
+        <StatusMark tone={sendStatus === 'FAILED' ? 'bad' : sendStatus === 'QUEUED' ? 'busy' : 'ok'}>
+          {interpolate(t.esims.sendStatuses[sendStatus], { time: formatTime(sentAt ?? '') })}
+        </StatusMark>
+      )}
+      {isInstalled && <StatusMark tone="ok">{t.esims.isInstalled}</StatusMark>}
+    </Group>
   )
 }
 

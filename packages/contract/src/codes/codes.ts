@@ -249,6 +249,19 @@ export const codes = {
     'The package cannot be cancelled, or the time for cancelling it is over (data.cancellableUntil). Ask the operator.',
     { cancellableUntil: nullable(time({ description: 'The end of the time to cancel; null: it never could be' })) },
   ),
+  '200018': row(
+    422,
+    'BRAND_UNKNOWN',
+    'There is no such brand and nothing was changed. Leave brand out, or use one that the console lists.',
+    'The dealer has no brand of that name, data.brand.',
+    { brand: Type.String() },
+  ),
+  '200019': row(
+    422,
+    'MAIL_UNAVAILABLE',
+    'This gateway sends no e-mail and nothing was changed. Pass shareUrl on yourself, or ask the operator to set up e-mail.',
+    'The operator has set up no mail server, so neither deliverTo of an order nor esim/profile/send works.',
+  ),
   '310241': row(
     422,
     'PACKAGE_UNKNOWN',

@@ -39,6 +39,7 @@ export const failureExamples: { [C in FailureCode]?: { details?: FaultDetail[]; 
   },
   '200015': { data: { action: 'SUSPEND' } },
   '200017': { data: { cancellableUntil: '2026-12-20T13:28:10.000Z' } },
+  '200018': { data: { brand: 'harbour' } },
   '310241': { details: [{ field: 'packageInfoList[0].packageCode', reason: 'There is no package JP_9_9.' }] },
   '310244': { details: [{ field: 'packageInfoList[0].packageCode', reason: 'JP_1_7 is off sale.' }] },
   '400102': {

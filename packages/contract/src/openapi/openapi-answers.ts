@@ -41,6 +41,7 @@ export const ANSWER_HEADERS: Json = {
 const IDEMPOTENT: ReadonlySet<OperationName> = new Set([
   'esim/order',
   'esim/topup',
+  'esim/profile/send',
   'esim/cancel',
   'esim/suspend',
   'esim/unsuspend',

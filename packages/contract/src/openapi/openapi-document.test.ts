@@ -49,9 +49,18 @@ test('every transactionId has a description, with the retry rule in requests and
     membersOf(schema, 'transactionId').map(({ description = '' }) => [name, description] as const),
   )
   const ofActions = all.filter(([, description]) => description.includes('key of the action'))
-  const described = all.filter((one) => !ofActions.includes(one))
+  const ofSends = all.filter(([, description]) => description.includes('key of the send'))
+  expect(ofSends.map(([name]) => name)).toEqual(['EsimQueryAnswer', 'EsimProfileSendAnswer'])
+  const described = all.filter((one) => !ofActions.includes(one) && !ofSends.includes(one))
   expect(ofActions.map(([name]) => name)).toEqual([
-    ...['Action', 'EsimCancelRequest', 'EsimSuspendRequest', 'EsimUnsuspendRequest', 'EsimRevokeRequest'],
+    ...[
+      'Action',
+      'EsimProfileSendRequest',
+      'EsimCancelRequest',
+      'EsimSuspendRequest',
+      'EsimUnsuspendRequest',
+      'EsimRevokeRequest',
+    ],
     'EsimActionQueryRequest',
   ])
   for (const [name, description] of ofActions) if (name !== 'Action') expect(description).toContain(RETRY_RULE)

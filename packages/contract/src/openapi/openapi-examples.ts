@@ -59,6 +59,7 @@ export const requestExamples: { [N in OperationName]: RequestOf<N> } = {
   'esim/query': { transactionId: 'T-1' },
   'esim/profile/list': { orderNo: profile.orderNo },
   'esim/topup': { transactionId: 'T-2', esimTranNo: profile.esimTranNo, packageCode: 'JP_1_7_TOPUP', price: 40_000 },
+  'esim/profile/send': { transactionId: 'M-1', esimTranNo: profile.esimTranNo, email: 'traveller@example.com' },
   'esim/cancel': { transactionId: 'C-1', action: 'CANCEL', esimTranNo: profile.esimTranNo, reason: 'trip cancelled' },
   'esim/suspend': { transactionId: 'S-1', action: 'SUSPEND', esimTranNo: profile.esimTranNo },
   'esim/unsuspend': { transactionId: 'U-1', action: 'UNSUSPEND', esimTranNo: profile.esimTranNo },
@@ -194,6 +195,7 @@ export const answerExamples: { [N in OperationName]: AnswerOf<N> } = {
   'esim/query': {
     ...order,
     profileList: [profile],
+    sendList: [],
     statusHistory: [
       { orderStatus: 'PAID', time: '2026-11-20T13:28:09.000Z' },
       { orderStatus: 'ALLOCATING', time: '2026-11-20T13:28:09.100Z' },
@@ -202,15 +204,13 @@ export const answerExamples: { [N in OperationName]: AnswerOf<N> } = {
   },
   'esim/profile/list': { profileList: [profile], nextCursor: null },
   'esim/topup': {
-    orderNo: '06EQ7X6T0R2S9D8F1G3H5J7K6M',
-    transactionId: 'T-2',
-    orderType: 'TOPUP',
-    esimTranNo: profile.esimTranNo,
-    orderStatus: 'PAID',
-    amount: 40_000,
-    currencyCode: 'USD',
-    balanceAfter: 9_915_000,
+    ...{ orderNo: '06EQ7X6T0R2S9D8F1G3H5J7K6M', transactionId: 'T-2', orderType: 'TOPUP', orderStatus: 'PAID' },
+    ...{ esimTranNo: profile.esimTranNo, amount: 40_000, currencyCode: 'USD', balanceAfter: 9_915_000 },
     createTime: '2026-11-22T08:15:00.000Z',
+  },
+  'esim/profile/send': {
+    ...{ sendNo: '06EQ7X4N0T2S9D8F1G3H5J7K6M', transactionId: 'M-1', esimTranNo: profile.esimTranNo },
+    ...{ sendStatus: 'QUEUED', createTime: pending.createTime, lastUpdateTime: pending.createTime },
   },
   'esim/cancel': pending,
   'esim/suspend': { ...pending, actionNo: '06EQ7X4N0Q2S9D8F1G3H5J7K6M', transactionId: 'S-1', action: 'SUSPEND' },

@@ -79,6 +79,8 @@ const rules: Partial<Record<OperationName, Rule>> = {
     return [{ code: '000105', field: 'orderNo', reason: 'Send orderNo or transactionId.' }]
   },
 
+  'esim/profile/send': (request) => [...brokenEsimRule(request), ...brokenLanguage(request, 'language')],
+
   'esim/topup': brokenEsimRule,
   'esim/cancel': brokenEsimRule,
   'esim/suspend': brokenEsimRule,
@@ -90,10 +92,7 @@ const rules: Partial<Record<OperationName, Rule>> = {
     return [{ code: '000105', field: 'actionNo', reason: 'Send actionNo or transactionId.' }]
   },
 
-  'location/list': ({ language }) => {
-    if (typeof language !== 'string' || isLanguageTag(language)) return NONE
-    return [{ code: '000108', field: 'language', reason: TEXT_PATTERNS.language.advice }]
-  },
+  'location/list': (request) => brokenLanguage(request, 'language'),
 
   // The gateway decides which URLs are allowed (400101), because that depends on the deployment.
   'webhook/set': ({ callbackUrl }) => {
@@ -109,20 +108,33 @@ const rules: Partial<Record<OperationName, Rule>> = {
   },
 }
 
+/** A language whose subtags are in no possible order. The schema reports one with other characters. */
+function brokenLanguage({ language }: Record<string, unknown>, field: string): readonly Fault[] {
+  if (typeof language !== 'string' || isLanguageTag(language)) return NONE
+  return [{ code: '000108', field, reason: TEXT_PATTERNS.language.advice }]
+}
+
 function brokenEsimRule(request: Record<string, unknown>): readonly Fault[] {
   if (Object.hasOwn(request, 'esimTranNo') || Object.hasOwn(request, 'iccid')) return NONE
   return [{ code: '000105', field: 'esimTranNo', reason: 'Send esimTranNo or iccid.' }]
 }
 
-/** An order has at most 100 eSIMs and contains no package twice. */
+/** An order has at most 100 eSIMs, contains no package twice, and hands over lines of one eSIM only. */
 function brokenLineRules(lines: unknown[]): readonly Fault[] {
   const faults: Fault[] = []
   const seen = new Set<unknown>()
   let esims = 0
   lines.forEach((line, i) => {
     if (typeof line !== 'object' || line === null) return
-    const { packageCode, count } = line as Record<string, unknown>
+    const { packageCode, count, deliverTo } = line as Record<string, unknown>
     if (Number.isInteger(count)) esims += count as number
+    const at = `packageInfoList[${i}]`
+    faults.push(...brokenLanguage(line as Record<string, unknown>, `${at}.language`))
+    if (typeof deliverTo === 'object' && deliverTo !== null) {
+      faults.push(...brokenLanguage(deliverTo as Record<string, unknown>, `${at}.deliverTo.language`))
+      const reason = 'One traveller gets one eSIM: send count 1, or order several times.'
+      if (Number.isInteger(count) && count !== 1) faults.push({ code: '000108', field: `${at}.deliverTo`, reason })
+    }
     if (typeof packageCode !== 'string') return
     if (seen.has(packageCode)) {
       const reason = 'The package already appears in an earlier line: list each package once.'

@@ -29,6 +29,10 @@ export type PackageType = (typeof PACKAGE_TYPES)[number]
 export const ESIM_ACTIONS = ['CANCEL', 'SUSPEND', 'UNSUSPEND', 'REVOKE'] as const
 export type EsimAction = (typeof ESIM_ACTIONS)[number]
 
+/** QUEUED → SENT | FAILED; SENT → OPENED. */
+export const SEND_STATUSES = ['QUEUED', 'SENT', 'FAILED', 'OPENED'] as const
+export type SendStatus = (typeof SEND_STATUSES)[number]
+
 /** PENDING → DONE | REFUSED | UNDER_REVIEW; UNDER_REVIEW → DONE | REFUSED. */
 export const ACTION_STATUSES = ['PENDING', 'DONE', 'REFUSED', 'UNDER_REVIEW'] as const
 export type ActionStatus = (typeof ACTION_STATUSES)[number]

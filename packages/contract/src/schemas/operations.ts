@@ -22,6 +22,7 @@ import {
 } from './orders.ts'
 import { packageListAnswer, packageListRequest } from './packages.ts'
 import { profileListAnswer, profileListRequest, usageQueryAnswer, usageQueryRequest } from './profiles.ts'
+import { sendAnswer, sendRequest } from './sends.ts'
 import { webhookSetAnswer, webhookSetRequest, webhookTestAnswer, webhookTestRequest } from './webhooks.ts'
 
 /** Operations are posted to `{base_url}` + this + the operation's key. */
@@ -56,7 +57,7 @@ export const operations = {
     'Debits the balance and places an order. Idempotent on `transactionId`, without time limit: a repeat returns the first order, with the header `Idempotent-Replayed: true`. A retry needs a new RT-RequestID and the same `transactionId`. With `validateOnly: true`, a dry run: every check is made, nothing is bought and nothing is reserved.',
     orderRequest,
     orderAnswer,
-    ['200005', '200006', '200007', '200011', '200012', '200014', '310241', '310244'],
+    ['200005', '200006', '200007', '200011', '200012', '200014', '200018', '200019', '310241', '310244'],
   ),
   'esim/topup': operation(
     'Top up an eSIM',
@@ -80,6 +81,13 @@ export const operations = {
     'Returns eSIMs with the data that a traveller needs to install them, newest first. Before the first eSIM the list is empty.',
     profileListRequest,
     profileListAnswer,
+  ),
+  'esim/profile/send': operation(
+    'Send an eSIM to the traveller',
+    'Sends the link of an eSIM by e-mail. Idempotent on `transactionId`, which it shares with orders, top-ups and actions: a repeat sends nothing and returns the same send with its present status.',
+    sendRequest,
+    sendAnswer,
+    ['200002', '200012', '200018', '200019', '310403'],
   ),
   'esim/cancel': operation(
     'Cancel an eSIM',

@@ -19,6 +19,7 @@ import {
   transactionId,
   transactionIdOfOrder,
 } from './scalars.ts'
+import { handOverMembers, send } from './sends.ts'
 import { TEXT_PATTERNS } from './text-patterns.ts'
 
 const periodNum = () =>
@@ -46,6 +47,7 @@ export const orderLineRequest = Type.Object(
       }),
     ),
     periodNum: Type.Optional(periodNum()),
+    ...handOverMembers,
   },
   CLOSED,
 )
@@ -159,6 +161,7 @@ const orderMembers = {
 export const queryAnswer = Type.Object({
   ...orderMembers,
   profileList: Type.Array(profile),
+  sendList: Type.Array(send, { description: 'What was sent to travellers, newest first.' }),
   statusHistory: Type.Array(Type.Object({ orderStatus: orderStatus(), time: time() })),
 })
 export type QueryAnswer = Static<typeof queryAnswer>

@@ -52,6 +52,17 @@ export const TEXT_PATTERNS = {
     pattern: '^[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*$',
     advice: 'Use a BCP 47 language tag, such as de or zh-Hans.',
   },
+  /** Checks only the form: only a mail shows whether the address exists. */
+  email: {
+    pattern:
+      '^[^\\s@\\u0000-\\u001f\\u007f\\p{Cs}]+@[^\\s@.\\u0000-\\u001f\\u007f\\p{Cs}]+(\\.[^\\s@.\\u0000-\\u001f\\u007f\\p{Cs}]+)+$',
+    published: '^[^\\s@]+@[^\\s@.]+(\\.[^\\s@.]+)+$',
+    advice: 'Use an e-mail address, such as traveller@example.com.',
+  },
+  brand: {
+    pattern: '^[a-z0-9-]*$',
+    advice: 'Use only letters a-z, digits and hyphens.',
+  },
   iccid: {
     pattern: '^[0-9]*[Ff]{0,2}$',
     advice: 'Use the digits of the ICCID, with or without the F padding.',

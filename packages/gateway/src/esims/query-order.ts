@@ -12,7 +12,9 @@ import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { type ItemStatus, type PackageLine, publicLineOf } from '#orders/order-item.ts'
 import { sentTransactionId } from '#orders/transaction-id.ts'
+import type { StoredSend } from './actions/earlier-use.ts'
 import { PROFILE_COLUMNS, type ProfileReadDeps, type ProfileRow, toProfile } from './profile.ts'
+import { sendOf } from './sends/send-esim.ts'
 
 /**
  * The answer of `esim/query`: one order with its lines, eSIMs and history, read in one snapshot. If both orderNo and
@@ -58,18 +60,28 @@ interface OrderColumns {
   /** The items in the order of their numbers: the index is itemNo - 1. */
   items: { lineNo: number; itemStatus: ItemStatus; failureReason: string | null }[]
   itemNo: number | null
+  /** Newest first; null: none. */
+  sends:
+    | (Omit<StoredSend, 'iccid' | 'traveller' | 'createdAt' | 'updatedAt'> &
+        Record<'createdAt' | 'updatedAt', string>)[]
+    | null
 }
 
 // One statement, and so one snapshot: status, counts and profiles never contradict each other.
 const SELECT = `
   select o.order_id as of_order_id, ${sentTransactionId('o')} as of_transaction_id, o.order_type, o.topped_up_profile_id, o.order_status, o.amount, o.refunded_amount,
     o.currency_code, o.sent -> 'key' ->> 'label' as key_label, o.remark, o.package_lines, o.status_history, o.created_at as of_created_at,
-    o.updated_at as of_updated_at, i.items, p.item_no, ${PROFILE_COLUMNS}
+    o.updated_at as of_updated_at, i.items, sent.sends, p.item_no, ${PROFILE_COLUMNS}
   from orders o
   cross join lateral (
     select json_agg(json_build_object('lineNo', line_no, 'itemStatus', item_status, 'failureReason', failure_reason)
       order by item_no) as items
     from order_items where tenant_id = o.tenant_id and order_id = o.order_id) i
+  cross join lateral (
+    select json_agg(json_build_object('sendId', send_id, 'transactionId', transaction_id, 'startedBy', started_by,
+      'profileId', profile_id, 'sendStatus', send_status, 'createdAt', created_at, 'updatedAt', updated_at)
+      order by created_at desc, send_id desc) as sends
+    from esim_sends where tenant_id = o.tenant_id and order_id = o.order_id and profile_id is not null) sent
   left join profiles p on p.tenant_id = o.tenant_id and p.order_id = o.order_id
   where o.tenant_id = $1`
 const BY_ORDER = `${SELECT} and o.order_id = $2 and ($3::text is null or o.transaction_id = $3) order by p.item_no`
@@ -96,6 +108,9 @@ function answerOf(deps: ProfileReadDeps, tenantId: string, order: OrderColumns, 
     lastUpdateTime: formatTime(order.ofUpdatedAt),
     packageInfoList: order.packageLines.map((line, lineNo) => lineOf(line, lineNo, order.items)),
     profileList,
+    sendList: (order.sends ?? []).map((one) =>
+      sendOf({ ...one, createdAt: new Date(one.createdAt), updatedAt: new Date(one.updatedAt) }),
+    ),
     statusHistory: order.statusHistory.map(({ orderStatus, time }) => ({
       orderStatus,
       time: formatTime(new Date(time)), // the database writes its own form of RFC 3339

@@ -1,4 +1,4 @@
-import type { EsimStatus, SmdpStatus } from '@dealer-esim/contract'
+import type { EsimStatus, SendStatus, SmdpStatus } from '@dealer-esim/contract'
 import { isUuid } from '@dealer-esim/lib/ids.ts'
 import type { RowCount } from '@dealer-esim/lib/postgres/count-rows.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
@@ -49,6 +49,10 @@ export interface FoundProfile {
   expiredTime: Date | null
   createdAt: Date
   updatedAt: Date
+  /** The traveller of its latest send, encrypted; null: nothing was sent, or it is forgotten. */
+  traveller: Buffer | null
+  sendStatus: SendStatus | null
+  sentAt: Date | null
 }
 
 export interface ProfileFilter {
@@ -59,6 +63,8 @@ export interface ProfileFilter {
   iccid?: string | undefined
   esimStatus?: EsimStatus | undefined
   smdpStatus?: SmdpStatus | undefined
+  /** The hash of the address to which it was sent. */
+  recipientHash?: Buffer | undefined
   from?: Date | undefined
   to?: Date | undefined
 }
@@ -94,18 +100,22 @@ async function readProfiles(db: Pick<Db, 'query'>, keys: RowKey[]): Promise<Foun
            p.total_volume, p.order_usage, p.usage_update_time,
            p.total_duration, p.duration_unit, p.install_before, p.installation_time,
            p.activate_time, p.expired_time, p.created_at,
-           p.updated_at
+           p.updated_at, s.traveller, s.send_status, s.created_at as sent_at
     from unnest(${keys.map((key) => key.tenantId)}::uuid[], ${keys.map((key) => key.id)}::uuid[])
            with ordinality as k (tenant_id, profile_id, place)
     join profiles p on p.tenant_id = k.tenant_id and p.profile_id = k.profile_id
     join tenants t on t.tenant_id = k.tenant_id
     join orders o on o.tenant_id = p.tenant_id and o.order_id = p.order_id
     join order_items i on i.tenant_id = p.tenant_id and i.order_id = p.order_id and i.item_no = p.item_no
+    left join lateral (
+      select traveller, send_status, created_at from esim_sends s
+      where s.tenant_id = p.tenant_id and s.order_id = p.order_id and s.item_no = p.item_no
+      order by s.send_id desc limit 1) s on true
     order by k.place`)
 }
 
 function rowFilter(filter: ProfileFilter): RowFilter {
-  const { tenantId, profileId, orderId, iccid, esimStatus, smdpStatus, from, to } = filter
+  const { tenantId, profileId, orderId, iccid, esimStatus, smdpStatus, recipientHash, from, to } = filter
   const indexed = [
     ...(profileId === undefined ? [] : [sql`r.profile_id = ${profileId}`]),
     ...(orderId === undefined ? [] : [sql`r.order_id = ${orderId}`]),
@@ -113,8 +123,15 @@ function rowFilter(filter: ProfileFilter): RowFilter {
   ]
   return {
     ...{ tenantId, from, to, indexed },
-    matching: indexed.length > 0 ? 'ONE' : undefined,
+    matching: indexed.length > 0 ? 'ONE' : recipientHash === undefined ? undefined : 'FEW',
     others: [
+      ...(recipientHash === undefined
+        ? []
+        : [
+            sql`(r.order_id, r.item_no) in (
+              select order_id, item_no from esim_sends s
+              where s.tenant_id = r.tenant_id and s.recipient_hash = ${recipientHash})`,
+          ]),
       ...(esimStatus === undefined ? [] : [sql`r.esim_status = ${esimStatus}`]),
       ...(smdpStatus === undefined ? [] : [sql`r.smdp_status = ${smdpStatus}`]),
     ],

@@ -37,6 +37,8 @@ const OUTCOMES: Record<FailureCode, 'refused' | 'retry' | 'unknown'> = {
   '200014': 'retry',
   '200015': 'refused',
   '200017': 'refused',
+  '200018': 'refused',
+  '200019': 'refused',
   '310241': 'refused',
   '310244': 'refused',
   '310245': 'refused',

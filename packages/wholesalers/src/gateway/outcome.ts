@@ -78,7 +78,7 @@ function outcomeOfLimit(
  * Refusals: the eSIM's state, an action that its supplier cannot carry out, the cancel policy, a package that does not fit,
  * no such eSIM.
  */
-const REFUSALS: readonly string[] = ['200002', '200015', '200017', '310245', '310403']
+const REFUSALS: readonly string[] = ['200002', '200015', '200017', '200018', '200019', '310245', '310403']
 const PARAMETER = /^00010[5-8]$/
 
 /** Accepting it for our key would give one eSIM to two dealers, or refund a delivered eSIM. */

@@ -1,10 +1,11 @@
 import { LINE_COUNT_MAX } from '@dealer-esim/contract'
 import type { WalletView } from '@dealer-esim/gateway/http/console/wallet/wallet.ts'
-import { ActionIcon, Alert, Button, Group, NumberInput } from '@mantine/core'
+import { ActionIcon, Alert, Button, Group, NumberInput, TextInput } from '@mantine/core'
 import { IconMinus, IconPlus, IconX } from '@tabler/icons-react'
-import { useRef } from 'react'
+import { type FormEvent, useRef } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'
 import { packageTitleText } from '#catalogue/package-title.ts'
+import { formFields } from '#parts/form-values.ts'
 import { formatMoney } from '#parts/format.ts'
 import { ErrorText } from '#parts/load-states.tsx'
 import { Amount, Hint, TextLink } from '#parts/values.tsx'
@@ -16,11 +17,13 @@ interface CartProps {
   tenantId: string
   transactionId: string
   lines: readonly PurchaseLine[]
+  /** The gateway sends e-mail. */
+  isMailPossible: boolean
   onChange(lines: PurchaseLine[]): void
 }
 
 /** What is about to be bought, its total and the balance after it. The button names the price, which the gateway checks again. */
-export function Cart({ tenantId, transactionId, lines, onChange }: CartProps) {
+export function Cart({ tenantId, transactionId, lines, isMailPossible, onChange }: CartProps) {
   const wallet = useApi<WalletView>(`/tenants/${tenantId}/wallet`)
   // On success everything is read again, and the page shows the order.
   const order = useChange({ quiet: true })
@@ -35,12 +38,15 @@ export function Cart({ tenantId, transactionId, lines, onChange }: CartProps) {
   const summary = interpolate(t.portal.summary, { price, after: formatMoney(after, currencyCode) })
   const setLine = (line: PurchaseLine, change: Partial<PurchaseLine>) =>
     onChange(lines.map((one) => (one === line ? { ...one, ...change } : one)))
-  function buy() {
+  function buy(event: FormEvent<HTMLFormElement>) {
+    event.preventDefault()
+    const { email, name } = formFields(event.currentTarget)
+    const deliverTo = email === undefined ? undefined : { email, ...(name !== undefined && { name }) }
     const packageInfoList = lines.map(({ offer, count, days }) => ({
       ...{ packageCode: offer.packageCode, count },
       ...(days !== undefined && { periodNum: days }),
     }))
-    const body = { transactionId, packageInfoList, amount: total }
+    const body = { transactionId, packageInfoList, amount: total, ...(deliverTo && { deliverTo }) }
     order.mutate({ method: 'POST', path: `/tenants/${tenantId}/orders`, body })
   }
   return (
@@ -67,7 +73,8 @@ export function Cart({ tenantId, transactionId, lines, onChange }: CartProps) {
             onRemove={() => onChange(lines.filter((one) => one !== line))}
           />
         ))}
-        <div className="panel-part purchase-sums">
+        <form className="panel-part purchase-sums" onSubmit={buy}>
+          {isMailPossible && <Traveller />}
           <dl>
             <Sum name={t.wallet.balance} value={balance} currency={currencyCode} />
             <Sum name={t.portal.balanceAfter} value={after} currency={currencyCode} />
@@ -84,12 +91,12 @@ export function Cart({ tenantId, transactionId, lines, onChange }: CartProps) {
             size="md"
             disabled={count === 0}
             loading={order.isPending}
+            type="submit"
             data-buy={lines.map((line) => line.offer.packageCode).join(' ')}
-            onClick={buy}
           >
             {count === 0 ? t.portal.title : plural(t.portal.buyFor, count, { price })}
           </Button>
-        </div>
+        </form>
         {/* Says what a press of a price has done, for people who do not see it. */}
         <div role="status" className="sr">
           {lines.length > 0 && [lines.map(({ offer }) => packageTitleText(offer.name)).join(', '), summary].join('. ')}
@@ -112,6 +119,33 @@ export function Cart({ tenantId, transactionId, lines, onChange }: CartProps) {
         </div>
       )}
     </>
+  )
+}
+
+/** To whom the eSIMs go by themselves once they are there. */
+function Traveller() {
+  return (
+    <fieldset className="purchase-traveller">
+      <legend>{t.portal.traveller}</legend>
+      <Group gap="xs" wrap="nowrap">
+        <TextInput
+          name="name"
+          aria-label={t.esims.travellerName}
+          placeholder={t.portal.name}
+          maxLength={80}
+          autoComplete="off"
+        />
+        <TextInput
+          name="email"
+          type="email"
+          aria-label={t.esims.recipient}
+          placeholder={t.portal.email}
+          maxLength={254}
+          autoComplete="off"
+        />
+      </Group>
+      <Hint size="xs">{t.portal.travellerText}</Hint>
+    </fieldset>
   )
 }
 

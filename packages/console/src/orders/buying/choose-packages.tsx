@@ -17,7 +17,7 @@ export function ChoosePackages({ tenantId, transactionId }: { tenantId: string; 
   const [typed, setTyped] = useState('')
   const [lines, setLines] = useState<PurchaseLine[]>([])
   const path = `/tenants/${tenantId}/buyable-packages/places`
-  const { data, error, refetch } = useApi<{ places: Place[] }>(path)
+  const { data, error, refetch } = useApi<{ places: Place[]; isMailPossible: boolean }>(path)
   if (error && !data) return <LoadError error={error} retry={refetch} />
   if (!data) return <Loading />
   if (data.places.length === 0)
@@ -46,7 +46,7 @@ export function ChoosePackages({ tenantId, transactionId }: { tenantId: string; 
           <OfferChoice key={place.place} {...{ tenantId, place, named }} chosen={codes} onToggle={toggle} />
         )}
       </div>
-      <Cart {...{ tenantId, transactionId, lines }} onChange={setLines} />
+      <Cart {...{ tenantId, transactionId, lines }} isMailPossible={data.isMailPossible} onChange={setLines} />
     </div>
   )
 }

@@ -76,6 +76,7 @@ function Sentence({ order, isReady }: { order: OrderDetail; isReady: boolean }) 
     amount: formatMoney(amount, currencyCode),
     balance: formatMoney(balanceAfter, currencyCode),
   })
+  const to = profiles.find((profile) => profile.traveller !== null)?.traveller
   const last = Math.max(...profiles.map((profile) => Date.parse(profile.createdAt)))
   const took = formatDuration(Math.max(0, last - Date.parse(createdAt)))
   return (
@@ -83,7 +84,7 @@ function Sentence({ order, isReady }: { order: OrderDetail; isReady: boolean }) 
       {isReady
         ? interpolate(t.portal.deliveredAfter, { duration: took })
         : interpolate(t.portal.preparedSince, { time: formatTime(createdAt) })}{' '}
-      {paid}
+      {paid} {to && interpolate(t.portal.goesTo, { email: to.email })}
     </>
   )
 }

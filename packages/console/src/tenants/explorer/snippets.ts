@@ -231,6 +231,7 @@ const METHODS: Record<OperationName, string> = {
   'esim/topup': 'topup',
   'esim/query': 'query',
   'esim/profile/list': 'profiles',
+  'esim/profile/send': 'send',
   'esim/cancel': 'cancel',
   'esim/suspend': 'suspend',
   'esim/unsuspend': 'unsuspend',

@@ -22,9 +22,33 @@ export function queueMail(tx: Tx, deps: { ids: Ids; cipher: Pick<Cipher, 'encryp
     JSON.stringify({ subject: mail.subject, text: mail.text, html: mail.html }),
     tenantId,
   )
+  insertMail(tx, { tenantId, mailId: deps.ids.uuid(), recipient: mail.recipient, kind: mail.kind, content })
+}
+
+/**
+ * Queues an e-mail to a traveller. Its address is encrypted with its text, so the recipient names nobody. The e-mail has the id
+ * of its send, so that a send has one e-mail at most.
+ */
+export function queueTravellerMail(
+  tx: Tx,
+  deps: { cipher: Pick<Cipher, 'encrypt'> },
+  mail: MailText & { tenantId: string; sendId: string; kind: string; email: string },
+): void {
+  const { tenantId, sendId, kind, email: to, subject, text, html } = mail
+  const content = deps.cipher.encrypt(JSON.stringify({ subject, text, html, to }), tenantId)
+  insertMail(tx, { tenantId, mailId: sendId, recipient: TRAVELLER, kind, content })
+}
+
+/** What stands in the place of the address, which nobody may read in the table. */
+const TRAVELLER = 'traveller'
+
+function insertMail(
+  tx: Tx,
+  mail: { tenantId: string; mailId: string; recipient: string; kind: string; content: Buffer },
+): void {
   tx.send({
     text: `insert into mails (tenant_id, mail_id, recipient, kind, content, due_at) values ($1, $2, $3, $4, $5, now())`,
-    values: [tenantId, deps.ids.uuid(), mail.recipient, mail.kind, content],
+    values: [mail.tenantId, mail.mailId, mail.recipient, mail.kind, mail.content],
   })
 }
 

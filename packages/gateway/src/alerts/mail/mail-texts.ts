@@ -77,12 +77,17 @@ export function linkMail(kind: LinkKind, about: { name: string; link: string }):
 }
 
 /** The e-mail to a traveller. Users cannot change its text, so that nobody can write to strangers in the operator's name. */
-export function shareMail(about: { seller: string; packageName: string; link: string }): MailText {
+export function shareMail(about: {
+  seller: string
+  packageName: string
+  link: string
+  name?: string | undefined
+}): MailText {
   const seller = oneLine(about.seller)
   return composeMail({
     subject: oneLine(`Your eSIM from ${seller}`),
     paragraphs: [
-      'Hello,',
+      `${greeting(oneLine(about.name ?? '').trim())},`,
       `Your eSIM “${oneLine(about.packageName)}” from ${seller} is ready. Open this link on the device that you travel with to install it:`,
       { label: 'Install your eSIM', url: about.link },
       'The page also shows how much data is left. Keep the link to yourself: an eSIM can be installed once, by anyone who has the link.',
@@ -117,6 +122,7 @@ export function testMail(consoleUrl: string): MailText {
  * looks like an address into a link, so such a name is left out.
  */
 function greeting(name: string): string {
+  if (name === '') return 'Hello'
   return /[/\\@:]|[.\u2024\u3002\uff0e]\S/.test(name) ? 'Hello' : `Hello ${name}`
 }
 

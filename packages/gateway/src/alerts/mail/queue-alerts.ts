@@ -83,7 +83,7 @@ async function queueMails(tx: Tx, deps: MailDeps, tenantId: string, alertId: str
 }
 
 /** Kinds of e-mails that are not alerts. */
-const OTHER_KINDS = ['INVITATION', 'PASSWORD_RESET', 'FORGOTTEN_PASSWORD', 'PASSKEY_ADDED', 'SHARE_LINK']
+const OTHER_KINDS = ['INVITATION', 'PASSWORD_RESET', 'FORGOTTEN_PASSWORD', 'PASSKEY_ADDED', 'SHARE_LINK', 'DELIVERY']
 
 /** How many alert e-mails the dealer may still receive today. */
 async function mailsLeftToday(tx: Tx, deps: MailDeps, tenantId: string): Promise<number> {

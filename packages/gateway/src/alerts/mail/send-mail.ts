@@ -70,14 +70,22 @@ async function sendOne(deps: MailDeps, mail: ClaimedMail): Promise<string> {
   await failpoint('mail.sent')
   const pauseMs = RETRY_PAUSES_MS[mail.attempts - 1]
   const over = outcome.kind === 'sent' || outcome.rejected || pauseMs === undefined
-  // `attempts = $3`: a node whose lease has expired must not overwrite the result of a later attempt.
+  // An e-mail to a traveller ends its send, too. `attempts = $3`: a node whose lease has expired must not overwrite the result of
+  // a later attempt.
   await deps.db.query({
     name: 'mail-save',
-    text: `update mails set lease_until = null, failure = $4,
-             due_at = case when $5 then null else now() + $6 * interval '1 millisecond' end,
-             sent_at = case when $4::text is null then now() end,
-             content = case when $5 then null else content end
-           where tenant_id = $1 and mail_id = $2 and attempts = $3`,
+    text: `with saved as (
+             update mails set lease_until = null, failure = $4,
+               due_at = case when $5 then null else now() + $6 * interval '1 millisecond' end,
+               sent_at = case when $4::text is null then now() end,
+               content = case when $5 then null else content end
+             where tenant_id = $1 and mail_id = $2 and attempts = $3
+             returning tenant_id, mail_id, sent_at, due_at)
+           update esim_sends s set send_status = case when saved.sent_at is null then 'FAILED' else 'SENT' end,
+             updated_at = clock_timestamp()
+           from saved
+           where s.tenant_id = $1 and s.send_id = $2 and s.send_id = saved.mail_id and saved.due_at is null
+             and s.send_status = 'QUEUED'`,
     values: [
       mail.tenantId,
       mail.mailId,
@@ -92,12 +100,12 @@ async function sendOne(deps: MailDeps, mail: ClaimedMail): Promise<string> {
   // The recipient is left out: log readers need not know addresses.
   const line = { tenantId: mail.tenantId, mailId, kind, attempt: attempts, outcome: result }
   if (outcome.kind === 'sent') deps.log.info(line, 'mail')
-  else deps.log.warn({ ...line, failure: outcome.message.replaceAll(mail.recipient, '[recipient]') }, 'mail')
+  else deps.log.warn({ ...line, failure: withoutAddress(outcome.message, mail.recipient) }, 'mail')
   return result
 }
 
 async function attempt({ cipher, config, mailServer }: MailDeps, mail: ClaimedMail): Promise<MailOutcome> {
-  let content: MailText
+  let content: MailText & { to?: string }
   try {
     content = JSON.parse(cipher.decrypt(mail.content, mail.tenantId).toString())
   } catch {
@@ -105,5 +113,21 @@ async function attempt({ cipher, config, mailServer }: MailDeps, mail: ClaimedMa
   }
   const from = config.mailFrom!
   const domain = /@([^>\s]+)/.exec(from)?.[1] ?? 'localhost'
-  return mailServer.send({ from, to: mail.recipient, ...content, messageId: `<${mail.mailId}@${domain}>` })
+  const messageId = `<${mail.mailId}@${domain}>`
+  const outcome = await mailServer.send({ from, to: mail.recipient, ...content, messageId })
+  // The answer of a mail server repeats the address, which is stored nowhere in plain text if it is a traveller's.
+  if (outcome.kind === 'sent' || content.to === undefined) return outcome
+  return { ...outcome, message: withoutAddress(outcome.message, content.to) }
+}
+
+/** Shorter texts are in other words, too. */
+const NAMED_MIN = 3
+
+/** Also its part before the @, which some servers name alone. */
+function withoutAddress(message: string, address: string): string {
+  const [user = ''] = address.split('@', 1)
+  return [address, ...(user.length < NAMED_MIN ? [] : [user])].reduce(
+    (text, part) => text.replaceAll(new RegExp(part.replaceAll(/[^A-Za-z0-9]/g, '\\$&'), 'gi'), '[recipient]'),
+    message,
+  )
 }

@@ -24,7 +24,7 @@ export const MOVED_TABLES: readonly MovedTable[] = [
   { table: 'top_up_requests', again: 'update' },
   ...replaced('top_up_receipts', 'issued_statements', 'orders'),
   { table: 'order_items', again: 'update' },
-  ...replaced('profiles', 'esim_actions'),
+  ...replaced('profiles', 'esim_actions', 'esim_sends'),
   ...replaced('supplier_attempts', 'orphans', 'watched_items', 'resolved_codes'),
   ...replaced('events', 'deliveries', 'delivery_attempts', 'alerts', 'mails', 'audit_log', 'request_ids'),
 ]

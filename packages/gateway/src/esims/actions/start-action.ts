@@ -2,7 +2,7 @@ import { type ActionAnswer, type ActionRequest, type EsimAction, orderNoOf } fro
 import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { findOpenAction } from '#orders/change-action.ts'
-import { ACTION_COLUMNS, type Action, actionAnswerOf } from '#orders/esim-action.ts'
+import { type Action, actionAnswerOf } from '#orders/esim-action.ts'
 import { type LockedOrder, lockOrders } from '#orders/lock-orders.ts'
 import { lineOfItem } from '#orders/order-item.ts'
 import { type Actor, audit, type By } from '#platform/audit/audit.ts'
@@ -11,6 +11,7 @@ import { type LockedWallet, lockWallet, touchWallet } from '#wallet/ledger/lock-
 import type { ActionDeps } from './action-deps.ts'
 import { type EsimIdentity, findEsim, matchesReference, readEsimState } from './action-esim.ts'
 import { isInWantedState, refuseAction } from './decide-action.ts'
+import { findByTransactionId } from './earlier-use.ts'
 
 /**
  * Begins an action for a dealer, or returns the one that its transactionId began. Orders, top-ups and actions share one
@@ -32,7 +33,7 @@ export async function startAction(
       lockWallet(tx, tenantId),
       findByTransactionId(tx, tenantId, request.transactionId),
     ])
-    if (earlier !== undefined) return { action: replay(earlier, request), isReplay: true }
+    if (earlier !== undefined) return { action: replay(earlier.action, request), isReplay: true }
     const esim = await findEsim(tx, tenantId, request)
     if (esim === undefined) throw new ApiError('310403')
     const locked = await lockEsim(tx, tenantId, esim)
@@ -121,32 +122,9 @@ export const AUDITED: Record<EsimAction, AuditAction> = {
   REVOKE: 'order.revoke_esim',
 }
 
-/** Finds an earlier use of a transactionId: an action, or null for an order. */
-async function findByTransactionId(
-  tx: Tx,
-  tenantId: string,
-  transactionId: string,
-): Promise<Action | null | undefined> {
-  const values = [tenantId, transactionId]
-  const [orders, actions] = await Promise.all([
-    tx.query({
-      name: 'actions-earlier-order',
-      text: 'select from orders where tenant_id = $1 and transaction_id = $2',
-      values,
-    }),
-    tx.query<Action>({
-      name: 'actions-earlier-action',
-      text: `select ${ACTION_COLUMNS} from esim_actions a join profiles p using (tenant_id, profile_id)
-             where a.tenant_id = $1 and a.transaction_id = $2`,
-      values,
-    }),
-  ])
-  return orders.length > 0 ? null : actions[0]
-}
-
 /** @throws ApiError 200012 if the id was used for something else */
-function replay(earlier: Action | null, request: ActionRequest): Action {
-  if (earlier === null || earlier.action !== request.action || !matchesReference(request, earlier))
+function replay(earlier: Action | undefined, request: ActionRequest): Action {
+  if (earlier === undefined || earlier.action !== request.action || !matchesReference(request, earlier))
     throw new ApiError('200012')
   return earlier
 }

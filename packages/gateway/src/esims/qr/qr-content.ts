@@ -2,7 +2,7 @@ import { type EsimStatus, parseActivationCode } from '@dealer-esim/contract'
 import type { Cipher } from '@dealer-esim/lib/crypto.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { decryptSecrets } from '../profile-secrets.ts'
-import { type QrSubject, readQrToken, readShareToken, SHARE_ALIVE } from './qr-link.ts'
+import { INSTALLABLE, type QrSubject, readQrToken, readShareToken, SHARE_ALIVE } from './qr-link.ts'
 
 /** Never log it: it is enough to install the eSIM. */
 export interface QrContent {
@@ -120,10 +120,6 @@ async function find({ db }: LinkDeps, { tenantId, profileId }: QrSubject): Promi
   const [row] = await db.query<Row>({ name: 'profiles-link', text: FIND, values: [tenantId, profileId] })
   return row
 }
-
-// Not installed yet. An eSIM in use is installed, unless its SM-DP+ still reports RELEASED or DOWNLOAD.
-const INSTALLABLE = `(p.esim_status = 'GOT_RESOURCE' and p.smdp_status is null
-  or p.esim_status in ('GOT_RESOURCE', 'IN_USE') and p.smdp_status in ('RELEASED', 'DOWNLOAD'))`
 
 const FIND = `
   select p.secrets, p.smdp_address, p.apn, p.msisdn, p.iccid, p.esim_status, p.suspended, p.total_volume, p.order_usage,

@@ -67,3 +67,10 @@ export const SHARE_ALIVE = `(p.esim_status not in ('CANCEL', 'REVOKED') and coal
     case when p.esim_status = 'UNUSED_EXPIRED' then coalesce(p.install_before, p.expired_time) else p.expired_time end,
     case when p.esim_status in ('UNUSED_EXPIRED', 'USED_EXPIRED') then p.updated_at end,
     'infinity') > now() - interval '90 days')`
+
+/**
+ * SQL for profiles p: true while it is not installed, so its codes are shown. An eSIM in use is installed, unless its SM-DP+
+ * still reports RELEASED or DOWNLOAD.
+ */
+export const INSTALLABLE = `(p.esim_status = 'GOT_RESOURCE' and p.smdp_status is null
+  or p.esim_status in ('GOT_RESOURCE', 'IN_USE') and p.smdp_status in ('RELEASED', 'DOWNLOAD'))`

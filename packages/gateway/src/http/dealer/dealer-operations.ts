@@ -6,6 +6,7 @@ import { startAction } from '#esims/actions/start-action.ts'
 import { queryUsage } from '#esims/esim-usage.ts'
 import { listProfiles } from '#esims/list-profiles.ts'
 import { getOrderWithProfiles } from '#esims/query-order.ts'
+import { sendEsim } from '#esims/sends/send-esim.ts'
 import { listOrders } from '#orders/reading/list-orders.ts'
 import type { Admitted } from '#tenants/admission/admission.ts'
 import { getKeyLimits } from '#tenants/keys/manage-keys.ts'
@@ -38,6 +39,10 @@ export const operations: Operations = {
   },
   async 'esim/profile/list'(deps, { tenant, request }) {
     return { data: await listProfiles(deps, tenant.tenantId, request) }
+  },
+  async 'esim/profile/send'(deps, { tenant, request }) {
+    const { answer, isReplay } = await sendEsim(deps, tenant.tenantId, request)
+    return { data: answer, isReplay }
   },
   'esim/cancel': act,
   'esim/suspend': act,

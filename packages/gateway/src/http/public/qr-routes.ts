@@ -3,7 +3,9 @@ import type { Cipher } from '@dealer-esim/lib/crypto.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { findQrContent, findSharedEsim } from '#esims/qr/qr-content.ts'
+import { readShareToken } from '#esims/qr/qr-link.ts'
 import { qrPng, qrSvg } from '#esims/qr/qr-picture.ts'
+import { markOpened } from '#esims/sends/mark-opened.ts'
 import { qrPage, sharePage, TRAVELLER_PAGE_POLICY } from './traveller-page.ts'
 
 const HEADERS = {
@@ -44,7 +46,11 @@ export function addQrRoutes(
     const { token, format } = parseName(request.params.name)
     const found = await findSharedEsim(deps, token)
     if (found === undefined) return sendNotFound(reply, NOTHING_TO_SHOW)
-    if (format === undefined) return sendPage(reply, sharePage(token, found))
+    if (format === undefined) {
+      // A mail program that looks at a link before its reader does is not the reader.
+      if (isPageLoad(request.headers)) await markOpened(deps.db, readShareToken(deps.linkKey, token)!)
+      return sendPage(reply, sharePage(token, found))
+    }
     return found.codes ? sendPicture(reply, format, found.codes.ac) : sendNotFound(reply, NOTHING_TO_INSTALL)
   })
 }

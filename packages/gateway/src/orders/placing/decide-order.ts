@@ -17,6 +17,7 @@ import type { KeySpending } from '#tenants/keys/key-spending.ts'
 import { type LowBalanceChange, lowBalancePercent } from '#wallet/ledger/balance.ts'
 import type { Wallet } from '#wallet/ledger/lock-wallets.ts'
 import { itemPriceOf, type PackageLine } from '../order-item.ts'
+import type { HandOver } from '../traveller.ts'
 import { exceededLimit } from './exceeded-limit.ts'
 import {
   hasSameContent,
@@ -48,6 +49,8 @@ export interface ExistingOrder {
 /** A new order, ready to be written. */
 export interface PlacedOrder extends ExistingOrder {
   tenantId: string
+  /** What is sent once its eSIMs are there. */
+  handOver: HandOver | undefined
   decidedAt: Date
   walletVersion: bigint
   remark: string | null
@@ -128,6 +131,8 @@ export function decideWallet(before: Wallet, inputs: readonly OrderInput[], cont
     const { transactionId } = input.request
     const earlier = existing?.get(transactionId) ?? placed.get(transactionId)
     if (earlier) return replayOrConflict(input, earlier)
+    const refusedSend = refuseHandOver(input)
+    if (refusedSend) return refusedSend
     const priced = input.orderType === 'TOPUP' ? priceTopUp(input, addedVolumes, context) : priceLines(input, context)
     if ('refused' in priced) return priced.refused
     const amount = priced.lines.reduce((sum, line) => sum + itemPriceOf(line) * BigInt(line.count), 0n)
@@ -154,6 +159,14 @@ export function decideWallet(before: Wallet, inputs: readonly OrderInput[], cont
     placed: [...placed.values()],
     keys,
   }
+}
+
+/** Decides 200018, then 200019. There are no brands yet, so no name is one. */
+function refuseHandOver({ handOver }: OrderInput): Verdict | undefined {
+  if (handOver === undefined) return undefined
+  const { brand, recipients, isMailPossible } = handOver
+  if (brand !== undefined) return refuse('200018', { data: { brand } })
+  return isMailPossible || recipients.every((one) => one === undefined) ? undefined : refuse('200019')
 }
 
 /** The members of a wallet that a debit changes. */
@@ -355,6 +368,7 @@ function orderOf(
     packageLines: sent ? lines.map((line) => withSentNames(line, sent.lines)) : lines,
     remark: input.request.remark ?? null,
     sent: sent || key ? keptOf(sent, key) : null,
+    handOver: input.handOver,
     decidedAt: now,
   }
 }

@@ -9,6 +9,7 @@ import {
 } from '@dealer-esim/contract'
 import type { RestrictedKey, Tenant } from '#tenants/tenant.ts'
 import type { PackageLine } from '../order-item.ts'
+import type { HandOver } from '../traveller.ts'
 
 /** An order to be placed. Its id is created beforehand, so that the order can be recognised after a lost COMMIT. */
 export type OrderInput = NewOrderInput | TopUpInput
@@ -20,6 +21,8 @@ interface InputMembers {
   headers?: Pick<RequestHeaders, 'requestId' | 'timestamp'>
   /** When the request arrived, by `Clock.monotonic`; present together with `headers`. */
   receivedAt?: number
+  /** Present if a line says how it is handed over. */
+  handOver?: HandOver
   /** Present for a request of the RT API. */
   sent?: SentRequest
   /** The restricted key that signed the request; absent: the tenant's own key. */

@@ -74,8 +74,8 @@ export function createOrderPlacer(options: OrderPlacerDeps): OrderPlacer {
       keysShareBatch: true,
       run: (inputs) => placeInTime(deps, inputs),
     })
-  // Orders of restricted keys go into batches of their own, because these always read: no other order pays for that.
-  const [batches, keyBatches] = [batchesOf(), batchesOf()]
+  // Batches with orders of restricted keys, or with orders that are handed over, always read: no other order pays for that.
+  const [batches, readingBatches] = [batchesOf(), batchesOf()]
   /** Looks up the eSIM's id: a batch that does not read eSIMs needs it. If no eSIM is found, the batch looks again. */
   const withNamedEsim = async (input: TopUpInput): Promise<TopUpInput> => {
     const named = await iccidLookups.add(input).catch(() => undefined)
@@ -86,7 +86,7 @@ export function createOrderPlacer(options: OrderPlacerDeps): OrderPlacer {
       const replayed = recent.has(input) ? await recent.lookUp(input) : undefined
       if (replayed) return replayed
       const isByIccid = input.orderType === 'TOPUP' && input.request.esimTranNo === undefined
-      const verdict = await (input.key ? keyBatches : batches)
+      const verdict = await (input.key || input.handOver ? readingBatches : batches)
         .add(isByIccid ? await withNamedEsim(input) : input)
         .catch(() => UNAVAILABLE)
       if (orderExists(verdict)) recent.add(input)

@@ -16,6 +16,7 @@ import { decideBatch, type ExistingOrder, type PlacedOrder, type Verdict } from 
 import type { OrderInput } from './order-input.ts'
 import { readToppedUpEsims } from './topped-up-esims.ts'
 import { writePlaced } from './write-orders.ts'
+import { writeSends } from './write-sends.ts'
 
 export interface PlacementDeps {
   db: Db
@@ -100,6 +101,7 @@ export async function placeLocked(
   saveKeySpending(tx, batch.keys)
   const written = writePlaced(tx, deps.ids, batch)
   written.catch(() => {}) // if it fails, so does the transaction
+  writeSends(tx, deps.ids, batch.placed)
   if (batch.placed.length > 0) await failpoint('orders.before-commit')
   return { verdicts: inputs.map((input) => batch.verdicts.get(input)!), wallets: written }
 }
@@ -166,6 +168,10 @@ left join (
     -- An action on an eSIM. It has no order type, so no order has the same content.
     (select tenant_id, action_id, transaction_id, null, null, null, null, 0, currency_code, 0, '[]'
      from esim_actions where tenant_id = input.tenant_id and transaction_id = input.transaction_id limit 1)
+    union all
+    -- A link that was sent to a traveller. It has no order type either.
+    (select tenant_id, send_id, transaction_id, null, null, null, null, 0, null, 0, '[]'
+     from esim_sends where tenant_id = input.tenant_id and transaction_id = input.transaction_id limit 1)
     limit 1 -- keeps the plan an index look-up for each, independent of statistics
   ) o
 ) existing on true`

@@ -15,14 +15,19 @@ import { type Assumptions, writeIfUnchanged } from './write-orders.ts'
  * Places orders on wallets that this node has cached, in one round trip: they are decided on the cached wallets and
  * catalogue, and written only if both are unchanged when the wallets are locked and no order exists yet. The eSIMs of top-ups
  * are not read: they are assumed to fit, and the writing statement checks that (topped-up-esims.ts). This handles the plain
- * case only. placeBatch, which reads first, handles refusals, replays, low-balance alerts, unsigned orders, because they
- * are audited, and those of restricted keys, whose limits are read under the lock.
+ * case only. placeBatch, which reads first, handles refusals, replays, low-balance alerts, orders that are handed over,
+ * unsigned orders, because they are audited, and those of restricted keys, whose limits are read under the lock.
  *
  * Locks: the wallets' rows, in ascending tenant order.
  * @returns undefined if nothing was placed and placeBatch has to decide
  */
 export async function placeOptimistically(deps: PlacementDeps, inputs: OrderInput[]): Promise<Verdict[] | undefined> {
-  if (inputs.some(({ sent, key }) => sent?.unsignedFrom !== undefined || key !== undefined)) return undefined
+  if (
+    inputs.some(
+      ({ sent, key, handOver }) => sent?.unsignedFrom !== undefined || key !== undefined || handOver !== undefined,
+    )
+  )
+    return undefined
   const tenantIds = [...new Set(inputs.map(({ tenant }) => tenant.tenantId))].sort()
   const wallets = deps.walletCache.take(tenantIds)
   if (!wallets) return undefined

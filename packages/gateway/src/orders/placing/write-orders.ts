@@ -225,13 +225,15 @@ select ${ROW_HASHES} from moved`,
 const LOCK_WAIT_MAX_MS = 50
 
 /**
- * SQL: actions on eSIMs that have one of the transactionIds. They are read in the statement's snapshot, which may be older
- * than the lock: an action that commits in between changes the wallet's row hash (touchWallet).
+ * SQL: actions on eSIMs and sends that have one of the transactionIds. They are read in the statement's snapshot, which may be
+ * older than the lock: one that commits in between changes the wallet's row hash (touchWallet).
  */
 const ACTIONS = `
   select from ${unnest(1, NAMED, 'named')}
   cross join lateral (
-    select from esim_actions a where a.tenant_id = named.tenant_id and a.transaction_id = named.transaction_id
+    (select from esim_actions a where a.tenant_id = named.tenant_id and a.transaction_id = named.transaction_id limit 1)
+    union all
+    (select from esim_sends s where s.tenant_id = named.tenant_id and s.transaction_id = named.transaction_id limit 1)
     limit 1 -- keeps the plan an index look-up for each, whatever the statistics say
   ) action`
 

@@ -202,6 +202,10 @@ export const VARIABLES = {
     description: 'Sender of e-mail, as `esim@example.com` or `eSIM <esim@example.com>`. Required with `SMTP_URL`.',
     parse: mailAddress,
   },
+  travellerDays: {
+    ...{ name: 'TRAVELLER_DAYS', parse: integer(1, 3_650), default: '90' },
+    description: 'Days after which names and e-mail addresses of travellers are deleted.',
+  },
   operatorEmails: {
     name: 'OPERATOR_EMAIL',
     description:
@@ -234,8 +238,7 @@ export const VARIABLES = {
   },
   oidcName: {
     name: 'OIDC_NAME',
-    description:
-      'Name of the provider on the sign-in page, for example `Example Login`. Default: the host of `OIDC_ISSUER`.',
+    description: 'Name of the provider on the sign-in page, as `Example Login`. Default: the host of `OIDC_ISSUER`.',
     parse: providerLabel,
   },
   oidcDomains: {
@@ -293,8 +296,7 @@ export const VARIABLES = {
   },
   drainTimeoutMs: {
     name: 'DRAIN_TIMEOUT_MS',
-    description:
-      'How long a stopping gateway may then finish requests and work in progress. A second signal ends it immediately.',
+    description: 'How long a stopping gateway may then finish requests and work. A second signal ends it immediately.',
     parse: integer(0, 600_000),
     default: '25000',
   },

@@ -43,6 +43,7 @@ export const ENCRYPTED_COLUMNS: readonly EncryptedColumn[] = [
   { table: 'stock_codes', column: 'secrets', owner: OF_SUPPLIER, within: SUPPLIER, id: uuid('code_id') },
   { table: 'orphans', column: 'secrets', owner: OF_TENANT, within: TENANT, id: uuid('orphan_id') },
   { table: 'profiles', column: 'secrets', owner: OF_TENANT, within: TENANT, id: uuid('profile_id') },
+  { table: 'esim_sends', column: 'traveller', owner: OF_TENANT, within: TENANT, id: uuid('send_id') },
   { table: 'webhook_endpoints', column: 'callback_url', owner: OF_TENANT, id: uuid('tenant_id') },
   { table: 'mails', column: 'content', owner: OF_TENANT, within: TENANT_OR_NIL, id: uuid('mail_id') },
 ]

@@ -6,6 +6,7 @@ import { type Loop, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
 import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
 import type { LoopMetrics } from '@dealer-esim/lib/telemetry/metrics.ts'
 import { Counter, type Registry } from '@platformatic/prom-client'
+import type { Config } from '../config/config.ts'
 import { isHeld } from '../held-tenants.ts'
 import { ageRequestIdSlots, dropOldRequestIdSlots } from './request-id-slots.ts'
 import { AGED_BY_CLOCK, DELETED, type DeletedTable, maintainPartitions, REQUEST_IDS } from './retention-table.ts'
@@ -13,6 +14,7 @@ import { createClockReader } from './steady-clock.ts'
 
 export interface RetentionDeps {
   db: Db
+  config: Pick<Config, 'travellerDays'>
   clock: Pick<Clock, 'monotonic'>
   databaseClock: DatabaseClock
   log: Log
@@ -57,7 +59,7 @@ export function retentionLoop(deps: RetentionDeps): Loop {
  * Deletes one step's rows from every table. A failure in one table does not stop the others; the first failure is thrown at
  * the end.
  */
-export async function enforceRetention(deps: Pick<RetentionDeps, 'db' | 'databaseClock'>): Promise<Step[]> {
+export async function enforceRetention(deps: Pick<RetentionDeps, 'db' | 'config' | 'databaseClock'>): Promise<Step[]> {
   const now = new Date(deps.databaseClock.now())
   const steps: Step[] = []
   const failures: unknown[] = []
@@ -67,6 +69,11 @@ export async function enforceRetention(deps: Pick<RetentionDeps, 'db' | 'databas
     } catch (failure) {
       failures.push(failure)
     }
+  }
+  try {
+    steps.push({ table: 'esim_sends', ...(await forgetTravellers(deps, now)) })
+  } catch (failure) {
+    failures.push(failure)
   }
   if (failures.length > 0) throw failures[0]
   return steps
@@ -109,6 +116,28 @@ async function deleteOld(db: Db, table: DeletedTable, now: Date): Promise<{ rows
   if (!oldest) return { rows: 0, more: false }
   const rows = await deleteStep(db, name, `${column} < $1 and tenant_id = $2`, [cutoff, oldest.tenantId])
   return { rows, more: rows > 0 } // other tenants may have old rows
+}
+
+/** Deletes names and addresses of one dealer's travellers, in one step. The rows stay: a transactionId counts forever. */
+async function forgetTravellers(
+  { db, config }: Pick<RetentionDeps, 'db' | 'config'>,
+  now: Date,
+): Promise<{ rows: number; more: boolean }> {
+  const known = 'traveller is not null and created_at < $1'
+  const before = new Date(now.getTime() - config.travellerDays * DAY_MS)
+  const [oldest] = await db.query<{ tenantId: string }>({
+    text: `select tenant_id from esim_sends where ${known} and not ${isHeld('esim_sends.tenant_id')} order by created_at limit 1`,
+    values: [before],
+  })
+  if (!oldest) return { rows: 0, more: false }
+  const rows = await db.query({
+    text: `update esim_sends set traveller = null, recipient_hash = null
+           where ${known} and tenant_id = $2 and send_id = any (array(
+             select send_id from esim_sends where ${known} and tenant_id = $2 limit ${STEP_MAX}))
+           returning 1`,
+    values: [before, oldest.tenantId],
+  })
+  return { rows: rows.length, more: rows.length > 0 } // others may have old rows
 }
 
 async function deleteStep(db: Db, table: string, old: string, values: unknown[]): Promise<number> {

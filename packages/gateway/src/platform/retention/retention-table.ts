@@ -123,6 +123,7 @@ export const KEPT: Readonly<Record<string, string>> = {
   order_items: 'what was sold, and what it cost',
   profiles: 'eSIMs of travellers',
   esim_actions: 'a transactionId counts forever',
+  esim_sends: 'a transactionId counts forever; the traveller is deleted after TRAVELLER_DAYS',
   transfers: 'the ledger',
   wallets: 'one row a dealer',
   wallet_adjustments: 'who proposed and who approved',

@@ -2,7 +2,10 @@ import { codes } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { call } from '#test/harness/api-node.ts'
 import { type ApiFixture, createApiFixture } from './api-fixture.ts'
-import { REQUESTS } from './code-requests.ts'
+import { REQUESTS as OTHER_REQUESTS } from './code-requests.ts'
+import { SEND_REQUESTS } from './send-requests.ts'
+
+const REQUESTS = { ...OTHER_REQUESTS, ...SEND_REQUESTS }
 
 let stage: ApiFixture
 beforeAll(async () => {
@@ -45,6 +48,8 @@ const TABLE: Record<string, [http: number, data?: string[], headers?: string[]]>
   '200014': [422, ['scope', 'limit', 'spent', 'resetTime']],
   '200015': [422, ['action']],
   '200017': [422, ['cancellableUntil']],
+  '200018': [422, ['brand']],
+  '200019': [422, []],
   '310241': [422],
   '310244': [422],
   '310245': [422],

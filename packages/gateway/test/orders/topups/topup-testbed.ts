@@ -1,4 +1,5 @@
 import { QPS_LIMIT_MAX } from '@dealer-esim/contract'
+import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
 import type { Outcome, Supplier, SupplierRequest, TopUpRequest } from '@dealer-esim/wholesalers/supplier.ts'
 import { putPackages } from '#catalogue/packages/put-packages.ts'
 import { fulfilmentLoop } from '#fulfilment/fulfilment-loop.ts'
@@ -55,10 +56,10 @@ export interface TopUpTestbed {
   close(): Promise<void>
 }
 
-export async function createTopUpTestbed(nodeCount = 1): Promise<TopUpTestbed> {
+export async function createTopUpTestbed(nodeCount = 1, logs: { log?: Log } = {}): Promise<TopUpTestbed> {
   const database = await createTestDatabase()
   const nodes: Node[] = []
-  for (let index = 0; index < nodeCount; index++) nodes.push(await startNode(database.url))
+  for (let index = 0; index < nodeCount; index++) nodes.push(await startNode(database.url, {}, logs))
   const node = nodes[0]!
   const { db } = node.deps
   const supplier = supplyBy(nodes)

@@ -71,6 +71,7 @@ async function startGateway(): Promise<Gateway> {
   const first = next()
   const clock = { now: systemClock.now, monotonic: () => elapsedMs }
   const loop = retentionLoop({
+    config: { travellerDays: 90 },
     ...{ db, clock, databaseClock: createDatabaseClock(systemClock), log: silentLog },
     ...{ metrics: createMetrics(), loops },
   })

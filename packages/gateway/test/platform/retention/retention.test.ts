@@ -15,6 +15,7 @@ const PERSON = '00000000-0000-7000-8000-000000000002'
 
 let database: TestDatabase
 let db: Db & { close(): Promise<void> }
+const config = { travellerDays: 90 }
 beforeAll(async () => {
   database = await createTestDatabase()
   db = createDb({ url: database.url, poolSize: 2, applicationName: 'test retention' })
@@ -112,7 +113,7 @@ describe('the retention loop', () => {
     await insert(table.keepDays - 1.1)
     const left = async () => (await db.query({ text: `select from ${table.table}` })).length
     expect(await left()).toBe(3)
-    await enforceRetention({ db, databaseClock: createDatabaseClock(systemClock) })
+    await enforceRetention({ db, config, databaseClock: createDatabaseClock(systemClock) })
     expect(await left()).toBe(1)
   })
 
@@ -124,7 +125,7 @@ describe('the retention loop', () => {
              from generate_series(1, 3600) n where n % 3 = 0 or n % 1200 = 1`,
       values: [TENANT, firstUuidAt(Date.now() - 500 * DAY_MS)],
     })
-    const deps = { db, databaseClock: createDatabaseClock(systemClock) }
+    const deps = { db, config, databaseClock: createDatabaseClock(systemClock) }
     let steps = 0
     while ((await enforceRetention(deps)).some(({ more }) => more)) steps += 1
     expect(await db.query({ text: `select from alerts where kind = 'OLD'` })).toEqual([])
@@ -173,6 +174,7 @@ describe('a clock of the database that has jumped', () => {
     const log = { ...silentLog, warn: (_: object, message: string) => void warnings.push(message) } as unknown as Log
     const deps = {
       db,
+      config,
       clock: systemClock,
       databaseClock: createDatabaseClock(systemClock),
       log,

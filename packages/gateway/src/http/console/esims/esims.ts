@@ -1,13 +1,24 @@
-import { ESIM_STATUSES, orderIdOf, orderNoOf, SMDP_STATUSES } from '@dealer-esim/contract'
+import {
+  EMAIL_LENGTH_MAX,
+  ESIM_STATUSES,
+  orderIdOf,
+  orderNoOf,
+  SEND_STATUSES,
+  SMDP_STATUSES,
+  TRAVELLER_NAME_LENGTH_MAX,
+} from '@dealer-esim/contract'
 import { LOWEST_UUID } from '@dealer-esim/lib/ids.ts'
-import { notFound } from '@dealer-esim/lib/refusal.ts'
+import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
 import Type, { type Static } from 'typebox'
 import type { Snapshot } from '#catalogue/catalogue.ts'
 import { locationOf } from '#catalogue/coverage.ts'
 import { revealCodes } from '#esims/profile-secrets.ts'
 import { qrPng, qrSvg } from '#esims/qr/qr-picture.ts'
-import { renewShareLink, sendShareLink, viewShareLink } from '#esims/qr/send-link.ts'
+import { renewShareLink, viewShareLink } from '#esims/qr/share-link.ts'
 import { countProfiles, type FoundProfile, type ProfileSort, searchProfiles } from '#esims/search-profiles.ts'
+import { sendEsim } from '#esims/sends/send-esim.ts'
+import { hashAddress, openTraveller } from '#orders/traveller.ts'
+import { isEmailAddress } from '#tenants/tenant-settings.ts'
 import { type ListQuery, listRoutes } from '../kernel/list-routes.ts'
 import { type Context, EVERY_ROLE, type Route, route, TENANT_STAFF } from '../kernel/route.ts'
 import {
@@ -23,6 +34,7 @@ import {
   toDate,
   uuid,
 } from '../kernel/route-schemas.ts'
+import { transactionId } from '../orders/buyer.ts'
 
 export const profileRow = Type.Object({
   tenantId: Type.String(),
@@ -56,6 +68,14 @@ export const profileRow = Type.Object({
   expiredTime: nullable(time()),
   createdAt: time(),
   updatedAt: time(),
+  traveller: nullable(
+    Type.Object(
+      { email: Type.String(), name: nullable(Type.String()) },
+      { description: 'To whom it was sent last. Only for people who may send it, until it is forgotten' },
+    ),
+  ),
+  sendStatus: nullable(Type.Enum(SEND_STATUSES)),
+  sentAt: nullable(time()),
 })
 export type ProfileRow = Static<typeof profileRow>
 
@@ -71,6 +91,9 @@ const codes = Type.Object({
 })
 export type ProfileCodes = Static<typeof codes>
 
+/** A traveller in the body of a request. */
+export const traveller = { email: line(EMAIL_LENGTH_MAX, 3), name: Type.Optional(line(TRAVELLER_NAME_LENGTH_MAX)) }
+
 const shareLink = Type.Object({
   shareUrl: nullable(Type.String({ description: 'null: the eSIM has ended' })),
   qr: nullable(Type.String({ description: 'The link as a QR code, SVG' })),
@@ -84,6 +107,7 @@ const filters = {
   orderNo: Type.Optional(orderNo()),
   esimStatus: Type.Optional(Type.Enum(ESIM_STATUSES)),
   smdpStatus: Type.Optional(Type.Enum(SMDP_STATUSES)),
+  email: Type.Optional(line(EMAIL_LENGTH_MAX, 3)),
   from: Type.Optional(time()),
   to: Type.Optional(time()),
 }
@@ -124,6 +148,9 @@ export const profileRoutes: Route[] = [
       activatedAt: (row) => row.activateTime,
       expiresAt: (row) => row.expiredTime,
       createdAt: (row) => row.createdAt,
+      traveller: (row) => row.traveller?.name ?? null,
+      email: (row) => row.traveller?.email ?? null,
+      sent: (row) => row.sendStatus,
       entryNo: (row) => Number(row.entryNo),
     },
   }),
@@ -184,12 +211,14 @@ export const profileRoutes: Route[] = [
     sessionOnly: true,
     summary: 'Send the link to the traveller’s page of an eSIM by e-mail. Limited per day. Audited',
     params: profileParams,
-    body: Type.Object({ email: line(254, 3) }, CLOSED),
+    body: Type.Object({ ...traveller, transactionId: Type.Optional(transactionId()) }, CLOSED),
     ratePerMinute: SHARE_MAILS_PER_MINUTE,
-    answer: done,
+    answer: Type.Object({ sendStatus: Type.Enum(SEND_STATUSES) }),
     async handle({ deps, by }, { params, body }) {
-      await sendShareLink(deps, { ...params, ...body }, by)
-      return {}
+      const { email, name, transactionId = `console-${deps.ids.uuid()}` } = body
+      const to = { email: checkAddress(email), name, transactionId, esimTranNo: params.profileId }
+      const { answer } = await sendEsim(deps, params.tenantId, to, by)
+      return { sendStatus: answer.sendStatus }
     },
   }),
   route({
@@ -206,14 +235,30 @@ export const profileRoutes: Route[] = [
   }),
 ]
 
+/** @throws Refusal */
+export function checkAddress(typed: string): string {
+  const email = typed.trim()
+  if (isEmailAddress(email)) return email
+  throw new Refusal(422, 'EMAIL_INVALID', `“${email}” is not an e-mail address.`)
+}
+
+/** Names and addresses of travellers are for people who may send to them, not for an operator who views as a dealer. */
+function maySeeTravellers({ person, signedIn }: Pick<Context, 'person' | 'signedIn'>): boolean {
+  return person.role !== 'OPERATOR_READ_ONLY' && signedIn.viewedTenantId === null
+}
+
 /** Volumes arrive as bigint, which a file would show as an amount of money. */
 const bytes = (volume: number | null) => (volume === null ? null : Number(volume))
 
-function filterOf({ onlyTenant }: Context, { orderNo, iccid, from, to, ...query }: ListQuery<typeof filters>) {
+function filterOf(context: Context, { orderNo, iccid, email, from, to, ...query }: ListQuery<typeof filters>) {
+  const { onlyTenant, deps } = context
+  // A text that is not seen is not searched either.
+  const searched = email !== undefined && !maySeeTravellers(context) ? '' : email
   return {
     ...query,
     tenantId: onlyTenant ?? query.tenantId ?? null,
     iccid: iccid?.replace(/F$/i, ''),
+    recipientHash: searched === undefined ? undefined : hashAddress(deps.linkKey, searched),
     // A text that is not an order number matches no order.
     orderId: orderNo === undefined ? undefined : (orderIdOf(orderNo) ?? LOWEST_UUID),
     from: toDate(from),
@@ -222,15 +267,18 @@ function filterOf({ onlyTenant }: Context, { orderNo, iccid, from, to, ...query 
 }
 
 export function rowOfProfile(
-  { onlyTenant }: Pick<Context, 'onlyTenant'>,
+  context: Pick<Context, 'onlyTenant' | 'deps' | 'person' | 'signedIn'>,
   profile: FoundProfile,
   catalogue: Pick<Snapshot, 'find'>,
 ) {
-  const { orderId, supplier, ...row } = profile
+  const { orderId, supplier, traveller: sealed, ...row } = profile
+  const { onlyTenant, deps } = context
+  const known = sealed !== null && maySeeTravellers(context) ? openTraveller(deps.cipher, row.tenantId, sealed) : null
   return {
     ...row,
     orderNo: orderNoOf(orderId),
     location: locationOf(catalogue, row.packageCode),
     supplier: onlyTenant === null ? supplier : null,
+    traveller: known && { email: known.email, name: known.name ?? null },
   }
 }

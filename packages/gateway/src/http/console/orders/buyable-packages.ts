@@ -87,10 +87,14 @@ export const buyablePackageRoutes: Route[] = [
     access: BUYERS,
     summary: 'Where the packages work that this dealer can buy: countries, and regions by name',
     params: tenantParams,
-    answer: Type.Object({ places: Type.Array(place) }),
+    answer: Type.Object({
+      places: Type.Array(place),
+      isMailPossible: Type.Boolean({ description: 'An order may have a traveller who gets it by e-mail' }),
+    }),
     async handle(context, { params }) {
       const { quoted, buyer } = await listQuoted(context, params.tenantId)
-      return { places: placesOf(quoted, buyer.currencyCode) }
+      const isMailPossible = context.deps.config.smtpUrl !== undefined
+      return { places: placesOf(quoted, buyer.currencyCode), isMailPossible }
     },
   }),
   route({

@@ -1,0 +1,192 @@
+import { type EsimStatus, formatTime, orderNoOf, type SendAnswer, type SmdpStatus } from '@dealer-esim/contract'
+import { ApiError } from '@dealer-esim/lib/api-error.ts'
+import type { Cipher } from '@dealer-esim/lib/crypto.ts'
+import { firstUuidAt } from '@dealer-esim/lib/ids.ts'
+import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
+import sql, { raw } from 'sql-template-tag'
+import { queueTravellerMail } from '#alerts/mail/mail-queue.ts'
+import { shareMail } from '#alerts/mail/mail-texts.ts'
+import type { Deps } from '#deps.ts'
+import { isSameAddress, openTraveller, type SealedTraveller, sealTraveller, type Traveller } from '#orders/traveller.ts'
+import { audit, type By } from '#platform/audit/audit.ts'
+import type { Config } from '#platform/config/config.ts'
+import { lockWallet, touchWallet } from '#wallet/ledger/lock-wallets.ts'
+import { type EsimReference, findEsim, matchesReference } from '../actions/action-esim.ts'
+import { findByTransactionId, type StoredSend } from '../actions/earlier-use.ts'
+import { INSTALLABLE, SHARE_ALIVE, shareUrl } from '../qr/qr-link.ts'
+
+export interface SendDeps extends Pick<Deps, 'links' | 'linkKey' | 'ids'> {
+  db: Db
+  config: Pick<Config, 'smtpUrl'>
+  cipher: Pick<Cipher, 'encrypt' | 'decrypt'>
+  databaseClock: { now(): number }
+}
+
+export interface SendInput extends EsimReference, Traveller {
+  transactionId: string
+  brand?: string | undefined
+}
+
+const SEND_MAIL = 'SHARE_LINK'
+const DAY_MS = 86_400_000
+/** Prevents a dealer from making the operator's mail server write to arbitrary people all day. */
+export const SENDS_PER_DAY_MAX = 200
+/** Allows repeats for a traveller who cannot find the first e-mail. */
+export const SENDS_PER_RECIPIENT_MAX = 5
+
+/**
+ * Sends the link of an eSIM to its traveller, or returns what the transactionId has sent. Send and mail are written together,
+ * under the wallet's lock, which guards the transactionIds of orders, actions and sends.
+ *
+ * @param by the dealer's person who sends it in the console, where the page of an installed eSIM is sent too
+ * @throws ApiError 200012, 310403, 200018, 200019, 200002, 101007, in this order
+ */
+export async function sendEsim(
+  deps: SendDeps,
+  tenantId: string,
+  input: SendInput,
+  by?: By,
+): Promise<{ answer: SendAnswer; isReplay: boolean }> {
+  const sealed = sealTraveller(deps, tenantId, input)
+  const { send, isReplay } = await deps.db.tx(async (tx) => {
+    // Sent with the lock but executed after it: its snapshot shows what the transaction that held the lock has written.
+    const [wallet, earlier] = await Promise.all([
+      lockWallet(tx, tenantId),
+      findByTransactionId(tx, tenantId, input.transactionId),
+    ])
+    if (earlier !== undefined) return { send: replay(deps, tenantId, earlier.send, input), isReplay: true }
+    const esim = await findEsim(tx, tenantId, input)
+    if (esim === undefined) throw new ApiError('310403')
+    refuseBrand(input.brand)
+    if (deps.config.smtpUrl === undefined) throw new ApiError('200019')
+    const page = await findPage(tx, tenantId, esim.profileId)
+    if (by === undefined ? !page.isInstallable : !page.isShared) throw new ApiError('200002', { data: stateOf(page) })
+    await refuseTooMany(tx, deps, tenantId, sealed)
+    touchWallet(tx, wallet)
+    const sendId = deps.ids.uuid()
+    const { now } = await insertSend(tx, tenantId, { sendId, input, esim, sealed, by })
+    const link = shareUrl(deps.links.publicUrl, deps.linkKey, { tenantId, profileId: esim.profileId, ...page })
+    const text = shareMail({ seller: page.tenantName, packageName: page.packageName, link, name: input.name })
+    queueTravellerMail(tx, deps, { tenantId, sendId, kind: SEND_MAIL, email: input.email.trim(), ...text })
+    // Without the address: the log is read by more people, and kept for longer.
+    const entry = {
+      action: 'profile.send_share_link',
+      subject: esim.profileId,
+      after: { sendNo: orderNoOf(sendId) },
+    } as const
+    if (by !== undefined) audit(tx, deps.ids, { tenantId, ...by, ...entry })
+    const { transactionId } = input
+    const times = { createdAt: now, updatedAt: now }
+    const { profileId, iccid } = esim
+    const { traveller } = sealed
+    const send: StoredSend = {
+      ...{ sendId, transactionId, profileId, iccid, traveller, sendStatus: 'QUEUED', startedBy: null },
+      ...times,
+    }
+    return { send, isReplay: false }
+  })
+  return { answer: { ...sendOf(send), transactionId: input.transactionId }, isReplay }
+}
+
+/** There are no brands yet, so no name is one. @throws ApiError 200018 */
+export function refuseBrand(brand: string | undefined): void {
+  if (brand !== undefined) throw new ApiError('200018', { data: { brand } })
+}
+
+/** A send in answers, without the address. */
+export function sendOf(send: Omit<StoredSend, 'iccid' | 'traveller'>) {
+  return {
+    sendNo: orderNoOf(send.sendId),
+    transactionId: send.startedBy === null ? send.transactionId : null,
+    esimTranNo: send.profileId,
+    sendStatus: send.sendStatus,
+    createTime: formatTime(send.createdAt),
+    lastUpdateTime: formatTime(send.updatedAt),
+  }
+}
+
+/**
+ * Content is the eSIM and the address. Once the address is forgotten, the eSIM alone. The addresses themselves are compared,
+ * because the cell that a dealer has come from made its hashes with another key.
+ * @throws ApiError 200012
+ */
+function replay({ cipher }: SendDeps, tenantId: string, earlier: StoredSend | undefined, input: SendInput): StoredSend {
+  if (earlier === undefined || !matchesReference(input, earlier)) throw new ApiError('200012')
+  if (earlier.traveller === null) return earlier
+  if (!isSameAddress(openTraveller(cipher, tenantId, earlier.traveller).email, input.email))
+    throw new ApiError('200012')
+  return earlier
+}
+
+interface Page {
+  generation: number
+  packageName: string
+  tenantName: string
+  isShared: boolean
+  isInstallable: boolean
+  esimStatus: EsimStatus
+  smdpStatus: SmdpStatus | null
+  suspended: boolean
+}
+
+async function findPage(tx: Tx, tenantId: string, profileId: string): Promise<Page> {
+  const [page] = await tx.query<Page>(sql`
+    select p.share_generation as generation, ${raw(SHARE_ALIVE)} as is_shared, ${raw(INSTALLABLE)} as is_installable,
+           o.package_lines -> i.line_no ->> 'packageName' as package_name, t.tenant_name,
+           p.esim_status, p.smdp_status, p.suspended
+    from profiles p
+    join tenants t on t.tenant_id = p.tenant_id
+    join orders o on o.tenant_id = p.tenant_id and o.order_id = p.order_id
+    join order_items i on i.tenant_id = p.tenant_id and i.order_id = p.order_id and i.item_no = p.item_no
+    where p.tenant_id = ${tenantId} and p.profile_id = ${profileId}`)
+  return page!
+}
+
+function stateOf({ esimStatus, smdpStatus, suspended }: Page) {
+  return { esimStatus, smdpStatus, suspended, actionNo: null, orderNo: null }
+}
+
+/** Those of orders do not count: each costs an eSIM. @throws ApiError 101007 */
+async function refuseTooMany(
+  tx: Tx,
+  deps: SendDeps,
+  tenantId: string,
+  { recipientHash }: SealedTraveller,
+): Promise<void> {
+  const since = firstUuidAt(deps.databaseClock.now() - DAY_MS)
+  const [sent] = await tx.query<{ all: number; toRecipient: number }>(sql`
+    select count(*)::int as all, count(*) filter (where recipient_hash = ${recipientHash})::int as to_recipient
+    from esim_sends where tenant_id = ${tenantId} and send_id >= ${since} and transaction_id is not null`)
+  if (sent!.toRecipient >= SENDS_PER_RECIPIENT_MAX)
+    throw tooMany(`${SENDS_PER_RECIPIENT_MAX} links have already been sent to this address within a day.`)
+  if (sent!.all >= SENDS_PER_DAY_MAX) throw tooMany(`${SENDS_PER_DAY_MAX} links have already been sent within a day.`)
+}
+
+function tooMany(reason: string): ApiError {
+  return new ApiError('101007', {
+    message: `${reason} Try again tomorrow, or copy the link and send it yourself.`,
+    headers: { 'Retry-After': '3600' },
+  })
+}
+
+async function insertSend(
+  tx: Tx,
+  tenantId: string,
+  send: {
+    sendId: string
+    input: SendInput
+    esim: { profileId: string; orderId: string; itemNo: number }
+    sealed: SealedTraveller
+    by: By | undefined
+  },
+): Promise<{ now: Date }> {
+  const { sendId, input, esim, sealed, by } = send
+  const [row] = await tx.query<{ now: Date }>(sql`
+    insert into esim_sends (tenant_id, send_id, transaction_id, started_by, order_id, item_no, profile_id, recipient_hash,
+      traveller, created_at, updated_at)
+    select ${tenantId}, ${sendId}, ${input.transactionId}, ${by?.actor ?? null}, ${esim.orderId}, ${esim.itemNo},
+      ${esim.profileId}, ${sealed.recipientHash}, ${sealed.traveller}, now.at, now.at
+    from (select date_trunc('milliseconds', clock_timestamp()) as at) now
+    returning created_at as now`)
+  return row!
+}

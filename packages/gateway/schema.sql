@@ -473,6 +473,10 @@ create table operator_settings (
   singleton boolean not null default true,
   new_dealer_qps_limit integer,
   alert_emails text[] not null default '{}'::text[],
+  contact_name text,
+  contact_email text,
+  contact_phone text,
+  contact_hours text,
   constraint operator_settings_pkey PRIMARY KEY (singleton),
   constraint operator_settings_singleton_check CHECK (singleton)
 );

@@ -1,6 +1,6 @@
 import type { Dashboard } from '@dealer-esim/gateway/http/console/home/dashboard.ts'
 import { SimpleGrid, Stack } from '@mantine/core'
-import { useCallback, useState } from 'react'
+import { lazy, Suspense, useCallback, useState } from 'react'
 import { useApi } from '#api/use-api.ts'
 import { TrialData } from '#operations/trial-data.tsx'
 import { EmptyState, LoadError, Loading } from '#parts/load-states.tsx'
@@ -18,6 +18,10 @@ import { DealerCards, LatestOrders } from './dealer-cards.tsx'
 import { Balances, SupplierOutcomes } from './operator-cards.tsx'
 import { SetupChecklist } from './setup/checklist.tsx'
 
+// Separate chunks, because they are large and most people never see them.
+const FirstSale = lazy(() => import('./first-sale.tsx'))
+const OperatorCard = lazy(() => import('#tenants/operator-contact.tsx'))
+
 const REFRESH_MS = 60_000
 /** The period, in days, until another one is chosen. */
 const PERIOD = '14'
@@ -29,15 +33,17 @@ export function DashboardPage() {
   const [filters] = useFilters()
   const period = chosenPeriod(filters, localNowMs(), PERIOD)
   const { data, error, refetch } = useApi<Dashboard>('/dashboard', { ...period, timeZone }, { refreshMs: REFRESH_MS })
+  const orders = useApi<{ orders: object[] }>('/orders', {}, { enabled: me.tenant !== null })
+  const isFirstSale = me.tenant !== null && orders.data?.orders.length === 0
   const isLocal = me.deployment === 'local'
   const [isSetupKnown, setSetupKnown] = useState(!canOperate(me))
   const [isTrialKnown, setTrialKnown] = useState(!canOperate(me) || !isLocal)
   // Everything appears together: anything that came later would move what is already there.
-  const isReady = isSetupKnown && isTrialKnown && (data !== undefined || error !== null)
+  const isReady = isSetupKnown && isTrialKnown && (data !== undefined || error !== null) && !orders.isLoading
   const onSetupKnown = useCallback(() => setSetupKnown(true), [])
   const onTrialKnown = useCallback(() => setTrialKnown(true), [])
   return (
-    <Page title={t.dashboard.title} actions={<PeriodChoice period={period} otherwise={PERIOD} />}>
+    <Page title={t.dashboard.title} actions={!isFirstSale && <PeriodChoice period={period} otherwise={PERIOD} />}>
       {canOperate(me) && (
         <Stack gap="lg" {...(!isReady && { display: 'none' })} className="dashboard-top">
           <SetupChecklist onKnown={onSetupKnown} />
@@ -46,7 +52,12 @@ export function DashboardPage() {
       )}
       {error && !data && <LoadError error={error} retry={refetch} />}
       {!isReady && <Loading />}
-      {data && isReady && (
+      {isReady && isFirstSale && me.tenant && (
+        <Suspense fallback={<Loading />}>
+          <FirstSale tenantId={me.tenant.tenantId} />
+        </Suspense>
+      )}
+      {data && isReady && !isFirstSale && (
         <>
           {me.tenant ? (
             <DealerCards tenantId={me.tenant.tenantId} data={data} />
@@ -68,6 +79,11 @@ export function DashboardPage() {
             {!me.tenant && <OrdersChart data={data} />}
             <DeliveryTimeChart data={data} />
             <EventsChart data={data} />
+            {me.tenant && (
+              <Suspense>
+                <OperatorCard />
+              </Suspense>
+            )}
             {isOperator(me) && (
               <Stack>
                 <Balances data={data} />

@@ -1,15 +1,15 @@
 import type { OrderDetail } from '@dealer-esim/gateway/http/console/orders/orders.ts'
-import { Button, Text, Textarea } from '@mantine/core'
+import { Button } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
-import { type ReactNode, useState } from 'react'
+import type { ReactNode } from 'react'
 import { useChange } from '#api/use-api.ts'
 import { packagesTitleText } from '#catalogue/package-title.ts'
 import { StateSentence } from '#design/record.tsx'
-import { ChangeDialog } from '#parts/dialog.tsx'
 import { formatMoney, formatTime } from '#parts/format.ts'
 import type { StatusTone } from '#parts/values.tsx'
 import { canEdit, canOperate, isOperator, useSession } from '#people/sign-in/session.ts'
 import { interpolate, t } from '#strings/strings.ts'
+import { AskOperator, OperatorAnswers } from '#tenants/operator-contact.tsx'
 import { orderNumber } from './order-number.tsx'
 
 /** What has become of an order, and what happens next or what to do. `decide`: the action of operators, if it needs one. */
@@ -22,13 +22,18 @@ export function OrderState({ order, decide }: { order: OrderDetail; decide: Reac
     <StateSentence
       tone={waiting.reason === 'REVIEW' && isOperator(me) ? 'bad' : 'warn'}
       title={title}
-      text={text.join(' ')}
+      text={
+        <>
+          {text.join(' ')}
+          {!isOperator(me) && <OperatorAnswers />}
+        </>
+      }
       waiting={waiting.reason}
       actions={
         <>
           {canOperate(me) && <AskSupplier order={order} isMain={!decide} />}
           {decide}
-          {!isOperator(me) && canEdit(me) && <AskOperator order={order} />}
+          {!isOperator(me) && canEdit(me) && <AskAboutOrder order={order} />}
         </>
       }
     />
@@ -114,39 +119,11 @@ function AskSupplier({ order, isMain }: { order: OrderDetail; isMain: boolean })
 }
 
 /** A dealer's question, which the operator receives with the order. */
-function AskOperator({ order }: { order: OrderDetail }) {
-  const [opened, setOpened] = useState(false)
-  const path = `/tenants/${order.tenantId}/orders/${order.orderNo}/questions`
+function AskAboutOrder({ order }: { order: OrderDetail }) {
+  const { tenantId, orderNo, packages, amount, currencyCode } = order
   return (
-    <>
-      <Button onClick={() => setOpened(true)}>{t.orders.askOperator}</Button>
-      {opened && (
-        <ChangeDialog
-          title={t.orders.askOperator}
-          onClose={() => setOpened(false)}
-          submit={t.orders.send}
-          success={t.orders.questionSent}
-          request={(body) => ({ method: 'POST', path, body })}
-        >
-          <Text size="sm" className="break">
-            {[
-              orderNumber(order),
-              packagesTitleText(order.packages),
-              formatMoney(order.amount, order.currencyCode),
-            ].join(' · ')}
-          </Text>
-          <Textarea
-            name="text"
-            label={t.orders.question}
-            description={t.orders.questionHint}
-            required
-            maxLength={2_000}
-            autosize
-            minRows={3}
-            data-autofocus
-          />
-        </ChangeDialog>
-      )}
-    </>
+    <AskOperator path={`/tenants/${tenantId}/orders/${orderNo}/questions`} hint={t.orders.questionHint}>
+      {[orderNumber(order), packagesTitleText(packages), formatMoney(amount, currencyCode)].join(' · ')}
+    </AskOperator>
   )
 }

@@ -1,20 +1,38 @@
 import type { PaymentDetails } from '@dealer-esim/gateway/http/console/wallet/payments.ts'
-import { Anchor, Text } from '@mantine/core'
+import { Anchor, Group, Text } from '@mantine/core'
 import { useApi } from '#api/use-api.ts'
 import { Card } from '#parts/page.tsx'
 import { CopyIcon, Hint } from '#parts/values.tsx'
-import { t } from '#strings/strings.ts'
+import { canEdit, useSession } from '#people/sign-in/session.ts'
+import { interpolate, t } from '#strings/strings.ts'
+import { AskOperator, ContactLines, useOperator } from '#tenants/operator-contact.tsx'
 
-/** How a dealer pays: the operator's bank details and payment page. */
+/** How a dealer pays: the operator's bank details and payment page, and whom to ask. */
 export function HowToPay({ tenantId }: { tenantId: string }) {
-  const { data } = useApi<PaymentDetails>(`/tenants/${tenantId}/payment-details`)
-  if (!data) return null
-  const { bankDetails, paymentUrl } = data
+  const details = usePaymentDetails(tenantId)
+  if (!details) return null
   return (
-    <Card
-      title={t.topUpRequests.howToPay}
-      actions={bankDetails && <CopyIcon value={bankDetails} label={t.topUpRequests.bankDetails} />}
-    >
+    <Card title={t.topUpRequests.howToPay} actions={<CopyDetails {...details} />}>
+      <PaymentLines tenantId={tenantId} />
+    </Card>
+  )
+}
+
+function usePaymentDetails(tenantId: string): PaymentDetails | undefined {
+  return useApi<PaymentDetails>(`/tenants/${tenantId}/payment-details`).data
+}
+
+function CopyDetails({ bankDetails }: Pick<PaymentDetails, 'bankDetails'>) {
+  return bankDetails && <CopyIcon value={bankDetails} label={t.topUpRequests.bankDetails} />
+}
+
+/** The same without a card of its own. */
+export function PaymentLines({ tenantId }: { tenantId: string }) {
+  const details = usePaymentDetails(tenantId)
+  if (!details) return null
+  const { bankDetails, paymentUrl } = details
+  return (
+    <>
       {bankDetails && (
         <Text size="sm" className="lines">
           {bankDetails}
@@ -25,7 +43,25 @@ export function HowToPay({ tenantId }: { tenantId: string }) {
           {t.topUpRequests.paymentLink}
         </Anchor>
       )}
-      {!bankDetails && !paymentUrl && <Hint>{t.topUpRequests.noDetails}</Hint>}
-    </Card>
+      {!bankDetails && !paymentUrl && <NoDetails tenantId={tenantId} />}
+      <ContactLines />
+    </>
+  )
+}
+
+/** Says whom to ask, and asks. */
+function NoDetails({ tenantId }: { tenantId: string }) {
+  const operator = useOperator()
+  const me = useSession()
+  if (!operator) return null
+  return (
+    <>
+      <Hint>{interpolate(t.topUpRequests.noDetails, { name: operator.name })}</Hint>
+      {canEdit(me) && (
+        <Group>
+          <AskOperator path={`/tenants/${tenantId}/questions`} text={t.topUpRequests.howToPayQuestion} isQuiet />
+        </Group>
+      )}
+    </>
   )
 }

@@ -16,6 +16,8 @@ export function alertPath(alert: { kind: string; tenantId: string | null; data: 
   switch (kind) {
     case 'LOW_BALANCE':
       return tenantId === undefined ? '/tenants' : `/tenants/${tenantId}/wallet`
+    case 'DEALER_QUESTION':
+      return tenantId === undefined ? '/tenants' : `/tenants/${tenantId}`
     case 'TOP_UP_REQUESTED':
     case 'TOP_UP_PAID':
     case 'TOP_UP_DECLINED':

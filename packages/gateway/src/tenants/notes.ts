@@ -61,9 +61,7 @@ export async function askOperator(
 ): Promise<void> {
   const { tenantId, orderId, orderNo, entryNo, clientName } = order
   await deps.db.tx(async (tx) => {
-    const message = 'This order already has the maximum number of notes. Contact the operator directly.'
-    const full = new Refusal(409, 'TOO_MANY_NOTES', message)
-    await insertNote(tx, deps, { tenantId, orderId, text, actor: by.actor, full })
+    await insertNote(tx, deps, { tenantId, orderId, text, actor: by.actor, full: tooManyQuestions('order') })
     audit(tx, deps.ids, { tenantId, ...by, action: 'order.ask_operator', subject: orderNo, after: { text } })
     createAlert(tx, deps.ids, {
       tenantId,
@@ -73,6 +71,34 @@ export async function askOperator(
       data: { orderNo },
     })
   })
+}
+
+/**
+ * Asks the operator something that is about no order, such as how to pay: a note on the dealer, with an alert. Audited where
+ * the dealer can see it.
+ * @throws Refusal
+ */
+export async function askOperatorAnything(
+  deps: NoteDeps,
+  { tenantId, clientName }: { tenantId: string; clientName: string },
+  text: string,
+  by: By,
+): Promise<void> {
+  await deps.db.tx(async (tx) => {
+    await insertNote(tx, deps, { tenantId, orderId: null, text, actor: by.actor, full: tooManyQuestions('account') })
+    audit(tx, deps.ids, { tenantId, ...by, action: 'operator.ask', subject: tenantId, after: { text } })
+    createAlert(tx, deps.ids, {
+      tenantId,
+      kind: 'DEALER_QUESTION',
+      audience: 'OPERATOR',
+      message: `${clientName} asks: ${text}`,
+    })
+  })
+}
+
+function tooManyQuestions(about: 'order' | 'account'): Refusal {
+  const message = `This ${about} already has the maximum number of notes. Contact the operator directly.`
+  return new Refusal(409, 'TOO_MANY_NOTES', message)
 }
 
 async function insertNote(

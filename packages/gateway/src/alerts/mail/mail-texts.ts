@@ -20,6 +20,7 @@ export const ALERT_SUBJECTS: Readonly<Record<AlertKind, string>> = {
   PACKAGES_OFF_SALE: 'Packages went off sale after a change of costs',
   UNDER_REVIEW: 'Orders are waiting for your decision',
   ORDERS_LATE: 'Orders are waiting longer than usual',
+  DEALER_QUESTION: 'A dealer has a question',
   ORDER_QUESTION: 'A dealer asks about an order',
   ORPHAN_ESIM: 'Unexpected eSIM received',
   ACTION_UNDER_REVIEW: 'A supplier did not answer about an eSIM',

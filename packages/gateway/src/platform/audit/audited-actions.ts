@@ -10,6 +10,8 @@ export const AUDIT_ACTIONS = [
   'note.add',
   'note.delete',
   'note.set_tags',
+  'operator.ask',
+  'operator.set_contact',
   'operator.set_details',
   'operator.set_settings',
   'order.ask_operator',

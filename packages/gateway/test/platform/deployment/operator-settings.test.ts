@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { readConfig } from '#platform/config/config.ts'
 import { describeVariables } from '#platform/config/describe-config.ts'
 import { type SmtpReceiver, startSmtpReceiver } from '#test/harness/servers/smtp-receiver.ts'
-import { type ConsoleTestbed, signedInAs, startConsole } from '#test/http/console/console-testbed.ts'
+import { addTenant, type ConsoleTestbed, signedInAs, startConsole } from '#test/http/console/console-testbed.ts'
 
 let testbed: ConsoleTestbed
 let smtp: SmtpReceiver
@@ -18,6 +18,7 @@ afterAll(async () => {
 })
 
 const PATH = '/operator-settings'
+const CONTACT = '/operator-contact'
 const NONE = { newDealerQpsLimit: null, alertEmails: [] }
 
 it('a new dealer gets the limit in force at that time, and existing dealers keep their limits', async () => {
@@ -74,4 +75,40 @@ it('a test e-mail arrives, and a refusal by the mail server is reported to the c
   const { status, body } = await admin.call('POST', `${PATH}/test-mail`, {})
   expect([status, body.code]).toEqual([422, 'MAIL_FAILED'])
   expect(body.message).toContain('no such mailbox')
+})
+
+it('dealers see the contact that an administrator of the operator sets, and who it is without a name', async () => {
+  const dealer = await signedInAs(testbed, 'DEALER_STAFF', await addTenant(testbed, 'Lotus Travel'))
+  const staff = await signedInAs(testbed, 'OPERATOR_STAFF')
+  const empty = { name: null, email: null, phone: null, hours: null }
+  expect((await dealer.call('GET', CONTACT)).body).toEqual({ ...empty, legalName: null })
+  const contact = { name: 'Harbour eSIM', email: 'help@harbour.test', phone: '+49 30 5550', hours: 'Mon–Sat 9–18' }
+  expect((await dealer.call('PUT', CONTACT, contact)).status).toBe(403)
+  expect((await staff.call('PUT', CONTACT, contact)).status).toBe(403)
+  for (const email of ['help', 'Help <help@harbour.test>']) {
+    const refused = await admin.call('PUT', CONTACT, { ...contact, email })
+    expect([refused.status, Object.keys(refused.body.data.fields)]).toEqual([422, ['email']])
+  }
+  const kept = { newDealerQpsLimit: 40, alertEmails: [] }
+  await admin.call('PUT', PATH, kept)
+  expect((await admin.call('PUT', CONTACT, { ...contact, email: ' help@harbour.test ', hours: ' ' })).status).toBe(200)
+  await admin.call('PUT', '/operator-details', { legalName: 'Harbour Ltd', taxId: null, address: null })
+  const shown = { ...contact, hours: null }
+  expect((await dealer.call('GET', CONTACT)).body).toEqual({ ...shown, legalName: 'Harbour Ltd' })
+  expect((await admin.call('GET', PATH)).body).toEqual(kept)
+  const { entries } = (await admin.call('GET', '/audit?action=operator.set_contact')).body
+  expect(entries[0]).toMatchObject({ actor: admin.email, before: empty, after: shown })
+})
+
+it('a dealer’s question about no order is a note on the dealer, with an alert that leads to it', async () => {
+  const tenantId = await addTenant(testbed, 'New Shop')
+  const dealer = await signedInAs(testbed, 'DEALER_STAFF', tenantId)
+  const path = `/tenants/${tenantId}/questions`
+  expect((await admin.call('POST', path, { text: 'How do they pay?' })).status).toBe(403)
+  expect((await dealer.call('POST', path, { text: 'How do we pay?' })).status).toBe(200)
+  const { notes } = (await admin.call('GET', `/tenants/${tenantId}/notes`)).body
+  expect(notes).toMatchObject([{ text: 'How do we pay?', actor: dealer.email }])
+  const [alert] = (await admin.call('GET', '/notices')).body.notices
+  expect(alert).toMatchObject({ kind: 'DEALER_QUESTION', path: `/tenants/${tenantId}` })
+  expect(alert.message).toBe('New Shop asks: How do we pay?')
 })

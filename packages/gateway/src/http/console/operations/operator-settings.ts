@@ -4,9 +4,16 @@ import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import Type, { type Static } from 'typebox'
 import { testMail } from '#alerts/mail/mail-texts.ts'
 import { describeVariables } from '#platform/config/describe-config.ts'
-import { ALERT_EMAILS_MAX, getOperatorSettings, setOperatorSettings } from '#platform/deployment/operator-options.ts'
+import {
+  ALERT_EMAILS_MAX,
+  CONTACT_LENGTH_MAX,
+  getOperatorContact,
+  getOperatorSettings,
+  setOperatorContact,
+  setOperatorSettings,
+} from '#platform/deployment/operator-options.ts'
 import { AGED_BY_CLOCK, DELETED } from '#platform/retention/retention-table.ts'
-import { OPERATOR_ADMINS, OPERATORS, type Route, route } from '../kernel/route.ts'
+import { EVERY_ROLE, OPERATOR_ADMINS, OPERATORS, type Route, route } from '../kernel/route.ts'
 import { CLOSED, done, line, nullable } from '../kernel/route-schemas.ts'
 
 const ADDRESS_LENGTH_MAX = 254
@@ -19,6 +26,18 @@ const settings = {
 }
 const operatorSettings = Type.Object(settings)
 export type OperatorSettingsView = Static<typeof operatorSettings>
+
+const contact = {
+  name: nullable(line(CONTACT_LENGTH_MAX.name)),
+  email: nullable(line(CONTACT_LENGTH_MAX.email)),
+  phone: nullable(line(CONTACT_LENGTH_MAX.phone)),
+  hours: nullable(line(CONTACT_LENGTH_MAX.hours)),
+}
+const operatorContact = Type.Object({
+  ...contact,
+  legalName: nullable(Type.String({ description: 'Names the operator where the contact has no name' })),
+})
+export type OperatorContactView = Static<typeof operatorContact>
 
 const gatewayConfiguration = Type.Object({
   variables: Type.Array(
@@ -50,6 +69,26 @@ export const operatorSettingsRoutes: Route[] = [
     body: Type.Object(settings, CLOSED),
     answer: operatorSettings,
     handle: ({ deps, by }, { body }) => setOperatorSettings(deps, body, by),
+  }),
+  route({
+    method: 'GET',
+    path: '/operator-contact',
+    access: EVERY_ROLE,
+    summary: 'Whom dealers ask, and how',
+    answer: operatorContact,
+    handle: ({ deps }) => getOperatorContact(deps.db),
+  }),
+  route({
+    method: 'PUT',
+    path: '/operator-contact',
+    access: OPERATOR_ADMINS,
+    summary: 'Set whom dealers ask, and how. Dealers see it. Audited',
+    body: Type.Object(contact, CLOSED),
+    answer: done,
+    async handle({ deps, by }, { body }) {
+      await setOperatorContact(deps, body, by)
+      return {}
+    },
   }),
   route({
     method: 'GET',

@@ -5,6 +5,7 @@ import { searchOrders } from '#orders/reading/search-orders.ts'
 import {
   addNote,
   askOperator,
+  askOperatorAnything,
   deleteNote,
   getTags,
   listNotes,
@@ -15,6 +16,7 @@ import {
   TAG_LENGTH_MAX,
   TAGS_MAX,
 } from '#tenants/notes.ts'
+import { getTenantView } from '#tenants/tenant-views.ts'
 import { createActorNaming } from '../kernel/actors.ts'
 import {
   BUYERS,
@@ -100,6 +102,20 @@ export const noteRoutes: Route[] = [
     ratePerMinute: ASKS_PER_MINUTE,
     async handle({ deps, by }, { params, body }) {
       await askOperator(deps, { ...(await getOrder(deps, params)), orderNo: params.orderNo }, body.text, by)
+      return {}
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/questions',
+    access: BUYERS,
+    summary: 'Ask the operator something that is about no order: a note on the dealer, with an alert. Audited',
+    params: tenantParams,
+    body: newNote,
+    answer: done,
+    ratePerMinute: ASKS_PER_MINUTE,
+    async handle({ deps, by }, { params, body }) {
+      await askOperatorAnything(deps, await getTenantView(deps, params.tenantId), body.text, by)
       return {}
     },
   }),

@@ -116,6 +116,7 @@ const BODIES: Record<string, object> = {
   'POST /tenants/:tenantId/orders/:orderNo/cancel': { reason: 'a good one' },
   'POST /tenants/:tenantId/orders/:orderNo/notes': { text: 'a note' },
   'POST /tenants/:tenantId/orders/:orderNo/questions': { text: 'a question' },
+  'POST /tenants/:tenantId/questions': { text: 'a question' },
   'POST /tenants/:tenantId/orders/:orderNo/settle': { verdict: 'refused', evidence: 'they said so' },
   'POST /tenants/:tenantId/profiles/:profileId/actions': { action: 'CANCEL', transactionId: 'A' },
   'POST /tenants/:tenantId/profiles/:profileId/top-ups': { packageCode: 'P', transactionId: 'A', amount: 1 },

@@ -15,6 +15,7 @@ import { createRoot } from 'react-dom/client'
 import { watchActivity } from './api/call-api.ts'
 import { queryClient } from './api/use-api.ts'
 import { cssVariables, theme } from './design/theme.ts'
+import { keepFocusOfBusyButtons } from './layout/busy-focus.ts'
 import { ignoreDoubleSubmits } from './layout/double-submit.ts'
 import { FrontDoor } from './layout/front-door.tsx'
 import { language } from './strings/strings.ts'
@@ -27,6 +28,7 @@ Object.assign(globalThis, { __webpack_nonce__: nonce })
 document.documentElement.lang = language
 watchActivity()
 ignoreDoubleSubmits(window)
+keepFocusOfBusyButtons(document)
 
 const Application = lazy(async () => ({ default: (await import('./router.tsx')).Application }))
 

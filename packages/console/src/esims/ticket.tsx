@@ -1,5 +1,5 @@
 import type { ProfileRow, ShareLink } from '@dealer-esim/gateway/http/console/esims/esims.ts'
-import { Button, CopyButton, Group, Image, TextInput } from '@mantine/core'
+import { Button, CopyButton, Group, Image, TextInput, VisuallyHidden } from '@mantine/core'
 import { IconCheck, IconCopy, IconMail, IconPrinter, IconShare } from '@tabler/icons-react'
 import { type FormEvent, type ReactNode, useEffect, useState } from 'react'
 import { call } from '#api/call-api.ts'
@@ -70,10 +70,13 @@ export function Ticket({ path, profile }: TicketProps) {
                 w={176}
                 h={176}
               />
-              <Hint size="xs">{t.esims.scan}</Hint>
+              <div className="no-print">
+                <Hint size="xs">{t.esims.scan}</Hint>
+              </div>
             </div>
             <div className="ticket-hand">
               <ShareUrl url={link.shareUrl} />
+              <ForPaper url={link.shareUrl} />
               {link.isMailPossible && <SendForm path={path} traveller={profile.traveller} />}
               <Progress profile={profile} />
               <Group gap="xs" className="no-print">
@@ -117,21 +120,35 @@ function useShareLink(path: string, { esimStatus, smdpStatus }: ProfileRow) {
 
 function ShareUrl({ url }: { url: string }) {
   return (
-    <Group gap="xs" align="end" wrap="nowrap">
+    <Group gap="xs" align="end" wrap="nowrap" className="no-print">
       <TextInput className="grow" label={t.esims.link} value={url} readOnly data-value={t.esims.link} />
       <CopyButton value={url} timeout={2_000}>
         {({ copied, copy }) => (
-          <Button
-            variant="default"
-            className="no-print"
-            leftSection={copied ? <IconCheck size={16} /> : <IconCopy size={16} />}
-            onClick={copy}
-          >
-            {copied ? t.common.copied : t.esims.copyLink}
-          </Button>
+          <>
+            <Button
+              variant="default"
+              leftSection={copied ? <IconCheck size={16} /> : <IconCopy size={16} />}
+              onClick={copy}
+            >
+              {copied ? t.common.copied : t.esims.copyLink}
+            </Button>
+            <VisuallyHidden role="status">{copied && t.esims.linkCopied}</VisuallyHidden>
+          </>
         )}
       </CopyButton>
     </Group>
+  )
+}
+
+/** What the traveller reads on paper: the whole link, what to do, and who sold it. */
+function ForPaper({ url }: { url: string }) {
+  const { tenant } = useSession()
+  return (
+    <div className="ticket-paper">
+      <p>{t.esims.paperSteps}</p>
+      <p>{url}</p>
+      <p>{tenant?.clientName}</p>
+    </div>
   )
 }
 

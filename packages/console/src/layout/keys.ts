@@ -6,6 +6,7 @@ import { navigationFor } from './navigation.ts'
 /** Pages that `g` and a letter open, for people who have those pages. */
 const JUMPS: Record<string, string> = {
   h: '/',
+  b: '/buy',
   o: '/orders',
   e: '/profiles',
   d: '/tenants',
@@ -39,7 +40,10 @@ export function useKeys(me: Me, { find, showHelp }: { find(): void; showHelp(): 
       if (timeStamp < jumpUntilMs) {
         jumpUntilMs = 0
         const jump = jumpsOf(me).find((one) => one.key === key)
-        if (jump) void navigate({ to: jump.to })
+        if (!jump) return
+        // The page may focus a field, which must not get the letter.
+        event.preventDefault()
+        void navigate({ to: jump.to })
       } else if (key === 'g') jumpUntilMs = timeStamp + SEQUENCE_MS
       else if (key === '?') showHelp()
       else if (key === '/') {

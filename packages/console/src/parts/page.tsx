@@ -32,10 +32,12 @@ export function Page({ title, description, picture, mark, actions, back, childre
       <Group justify="space-between" gap="xs" mih={36}>
         <Box miw={0} className="measure">
           <Group gap="xs">
-            {picture}
-            <Title order={1} className="break">
-              {title}
-            </Title>
+            <Group gap="xs" wrap="nowrap">
+              {picture}
+              <Title order={1} className="break">
+                {title}
+              </Title>
+            </Group>
             {mark}
           </Group>
           {description && (

@@ -38,6 +38,10 @@ export function Cart({ tenantId, transactionId, lines, isMailPossible, onChange 
   const summary = interpolate(t.portal.summary, { price, after: formatMoney(after, currencyCode) })
   const setLine = (line: PurchaseLine, change: Partial<PurchaseLine>) =>
     onChange(lines.map((one) => (one === line ? { ...one, ...change } : one)))
+  function review() {
+    card.current?.scrollIntoView({ block: 'nearest' })
+    card.current?.querySelector<HTMLElement>('[data-buy]')?.focus({ preventScroll: true })
+  }
   function buy(event: FormEvent<HTMLFormElement>) {
     event.preventDefault()
     const { email, name } = formFields(event.currentTarget)
@@ -51,7 +55,18 @@ export function Cart({ tenantId, transactionId, lines, isMailPossible, onChange 
   }
   return (
     <>
-      <aside className="panel purchase" aria-label={t.portal.purchase} ref={card} tabIndex={-1}>
+      <aside
+        className="panel purchase"
+        aria-label={t.portal.purchase}
+        data-empty={count === 0 || undefined}
+        ref={card}
+        tabIndex={-1}
+      >
+        {lines.length > 0 && (
+          <button type="button" className="skip" onClick={review}>
+            {t.portal.skipToBuy}
+          </button>
+        )}
         <div className="panel-bar">
           <h2 className="grow">{t.portal.purchase}</h2>
           {lines.length > 0 && (
@@ -102,22 +117,13 @@ export function Cart({ tenantId, transactionId, lines, isMailPossible, onChange 
           {lines.length > 0 && [lines.map(({ offer }) => packageTitleText(offer.name)).join(', '), summary].join('. ')}
         </div>
       </aside>
-      {count > 0 && (
-        <div className="purchase-bar">
-          <span className="grow">
-            <b>{plural(t.portal.inPurchase, count, { price })}</b>
-            <small>{interpolate(t.portal.afterIt, { after: formatMoney(after, currencyCode) })}</small>
-          </span>
-          <Button
-            onClick={() => {
-              card.current?.scrollIntoView({ block: 'end' })
-              card.current?.querySelector<HTMLElement>('[data-buy]')?.focus()
-            }}
-          >
-            {t.portal.review}
-          </Button>
-        </div>
-      )}
+      <div className="purchase-bar">
+        <span className="grow">
+          <b>{count === 0 ? t.portal.emptyPurchase : plural(t.portal.inPurchase, count, { price })}</b>
+          <small>{interpolate(t.portal.afterIt, { after: formatMoney(after, currencyCode) })}</small>
+        </span>
+        {count > 0 && <Button onClick={review}>{t.portal.review}</Button>}
+      </div>
     </>
   )
 }

@@ -10,12 +10,14 @@ import { OfferChoice, OfferList } from './offer-choice.tsx'
 import { type PurchaseLine, toggleOffer } from './offers.ts'
 import { readTyped, searchPlaces } from './place-search.ts'
 import { PlaceTiles } from './place-tiles.tsx'
+import { useFocusEntered } from './tab-stop.ts'
 
 /** Place, then data and days, then the purchase, which stays in view. */
 export function ChoosePackages({ tenantId, transactionId }: { tenantId: string; transactionId: string }) {
   const [{ place: chosen }, setFilters] = useFilters()
   const [typed, setTyped] = useState('')
   const [lines, setLines] = useState<PurchaseLine[]>([])
+  const [entered, setEntered] = useState(0)
   const path = `/tenants/${tenantId}/buyable-packages/places`
   const { data, error, refetch } = useApi<{ places: Place[]; isMailPossible: boolean }>(path)
   if (error && !data) return <LoadError error={error} retry={refetch} />
@@ -40,10 +42,11 @@ export function ChoosePackages({ tenantId, transactionId }: { tenantId: string; 
           typed={typed}
           onType={setTyped}
           onChoose={(next) => setFilters({ place: next })}
+          onEnter={() => setEntered(entered + 1)}
         />
-        {isUnknown && <ByKeyword {...{ tenantId, typed, named }} chosen={codes} onToggle={toggle} />}
+        {isUnknown && <ByKeyword {...{ tenantId, typed, named, entered }} chosen={codes} onToggle={toggle} />}
         {place && !isUnknown && (
-          <OfferChoice key={place.place} {...{ tenantId, place, named }} chosen={codes} onToggle={toggle} />
+          <OfferChoice key={place.place} {...{ tenantId, place, named, entered }} chosen={codes} onToggle={toggle} />
         )}
       </div>
       <Cart {...{ tenantId, transactionId, lines }} isMailPossible={data.isMailPossible} onChange={setLines} />
@@ -52,12 +55,15 @@ export function ChoosePackages({ tenantId, transactionId }: { tenantId: string; 
 }
 
 /** What a person typed is no place: perhaps it is the name or the code of a package. */
-function ByKeyword(props: Omit<Parameters<typeof OfferList>[0], 'offers'> & { tenantId: string; typed: string }) {
-  const { tenantId, typed, ...cell } = props
+function ByKeyword(
+  props: Omit<Parameters<typeof OfferList>[0], 'offers'> & { tenantId: string; typed: string; entered: number },
+) {
+  const { tenantId, typed, entered, ...cell } = props
   const { data } = useApi<{ packages: BuyablePackage[] }>(`/tenants/${tenantId}/buyable-packages`, { keyword: typed })
+  const section = useFocusEntered(entered, data !== undefined)
   if (!data) return <Loading />
   return (
-    <section className="panel" aria-label={t.portal.found}>
+    <section className="panel" aria-label={t.portal.found} ref={section}>
       {data.packages.length === 0 && <EmptyState title={t.portal.noMatch} text={t.portal.noMatchText} />}
       <OfferList offers={data.packages} {...cell} />
     </section>

@@ -11,6 +11,7 @@ import { gridOf, marginOf, OFFER_SORTS, type OfferSort, sortOffers } from './off
 import { Coverage, dataText, validityText } from './package-facts.tsx'
 import { placeName, type Typed } from './place-search.ts'
 import { isNamed, PlaceFlag } from './place-tiles.tsx'
+import { useFocusEntered, useTabStop } from './tab-stop.ts'
 
 interface OfferChoiceProps {
   tenantId: string
@@ -18,15 +19,18 @@ interface OfferChoiceProps {
   named: Typed
   /** The codes of the packages in the purchase. */
   chosen: ReadonlySet<string>
+  /** How often the person has entered a place: each time, the focus moves to its packages. */
+  entered: number
   onToggle(offer: BuyablePackage): void
 }
 
 /** The packages of a place as a grid of data and days, with price and margin; those of regions that cover it beside. */
-export function OfferChoice({ tenantId, place, named, chosen, onToggle }: OfferChoiceProps) {
+export function OfferChoice({ tenantId, place, named, chosen, entered, onToggle }: OfferChoiceProps) {
   const [isWide, setIsWide] = useState(false)
   const [sort, setSort] = useState<OfferSort>()
   const path = `/tenants/${tenantId}/buyable-packages/at`
   const { data, error, refetch } = useApi<{ packages: BuyablePackage[] }>(path, { place: place.place })
+  const section = useFocusEntered(entered, data !== undefined)
   if (error && !data) return <LoadError error={error} retry={refetch} />
   if (!data) return <Loading />
   const [own, wide] = [true, false].map((isOwn) => data.packages.filter((one) => (one.place === place.place) === isOwn))
@@ -34,7 +38,11 @@ export function OfferChoice({ tenantId, place, named, chosen, onToggle }: OfferC
   const shown = isWideShown ? wide! : own!
   const cell = { named, chosen, onToggle }
   return (
-    <section className="panel" aria-label={interpolate(t.portal.packagesFor, { place: placeName(place) })}>
+    <section
+      className="panel"
+      aria-label={interpolate(t.portal.packagesFor, { place: placeName(place) })}
+      ref={section}
+    >
       <div className="panel-bar">
         <PlaceFlag {...place} />
         <h2 className="grow">{placeName(place)}</h2>
@@ -89,8 +97,9 @@ interface CellProps extends Pick<OfferChoiceProps, 'named' | 'chosen' | 'onToggl
 
 function Grid({ offers, ...cell }: CellProps) {
   const { columns, rows } = gridOf(offers)
+  const tabStop = useTabStop<HTMLDivElement>()
   return (
-    <div className="prices-frame">
+    <div className="prices-frame" {...tabStop}>
       <table className="prices">
         <caption className="sr">{t.portal.gridCaption}</caption>
         <thead>
@@ -111,6 +120,7 @@ function Grid({ offers, ...cell }: CellProps) {
                 <td key={dataText(columns[index]!)}>
                   {found.length === 0 && (
                     <span className="no-price">
+                      <span aria-hidden="true">–</span>
                       <span className="sr">{t.portal.notSold}</span>
                     </span>
                   )}
@@ -172,8 +182,9 @@ function offerText(offer: BuyablePackage): string {
 
 /** The same packages as rows that can be sorted. */
 export function OfferList({ offers, chosen, named, onToggle }: CellProps) {
+  const tabStop = useTabStop<HTMLUListElement>()
   return (
-    <ul className="offers">
+    <ul className="offers" {...tabStop}>
       {offers.map((offer) => (
         <li key={offer.packageCode}>
           <button

@@ -31,10 +31,14 @@ export function OrderProgress({ order, buyMore }: { order: OrderRow; buyMore(): 
   const isReady = profiles.length === order.esims
   return (
     <Page
-      title={interpolate(isReady ? t.portal.ready : isDecided ? t.portal.ordered : t.portal.onItsWay, {
-        number: orderNumber(order),
-        title: packagesTitleText(order.packages),
-      })}
+      title={
+        isReady && order.packages.length > 1
+          ? plural(t.portal.severalReady, order.esims)
+          : interpolate(isReady ? t.portal.ready : isDecided ? t.portal.ordered : t.portal.onItsWay, {
+              number: orderNumber(order),
+              title: packagesTitleText(order.packages),
+            })
+      }
       picture={isReady && <IconCircleCheck size={24} color="var(--ok)" aria-hidden="true" />}
       actions={
         <>

@@ -21,9 +21,12 @@ it.each([
 })
 
 it('data and days beside a place are read, and are no words of its name', () => {
-  expect(readTyped('Korea 1 GB')).toEqual({ words: ['korea'], volume: 1_000_000_000, days: undefined })
-  expect(readTyped('japan 500mb 7 days')).toEqual({ words: ['japan'], volume: 500_000_000, days: 7 })
-  expect(readTyped('')).toEqual({ words: [], volume: undefined, days: undefined })
+  const once = { isDaily: false }
+  expect(readTyped('Korea 1 GB')).toEqual({ words: ['korea'], volume: 1_000_000_000, days: undefined, ...once })
+  expect(readTyped('japan 500mb 7 days')).toEqual({ words: ['japan'], volume: 500_000_000, days: 7, ...once })
+  expect(readTyped('')).toEqual({ words: [], volume: undefined, days: undefined, ...once })
+  for (const text of ['japan 1 GB per day', 'japan 1gb/day', 'japan 1 gb a day', 'Japan daily 1gb'])
+    expect(readTyped(text)).toEqual({ words: ['japan'], volume: 1_000_000_000, days: undefined, isDaily: true })
 })
 
 it('places are sorted by name', () => {

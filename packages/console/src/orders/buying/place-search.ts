@@ -8,18 +8,22 @@ export interface Typed {
   /** Bytes, by the count of 1000. */
   volume: number | undefined
   days: number | undefined
+  /** The volume is meant by the day, as in `1 GB per day`. */
+  isDaily: boolean
 }
 
 export function readTyped(text: string): Typed {
   const volume = /(\d{1,5}(?:[.,]\d)?) ?(mb|gb)\b/i.exec(text)
   const days = /(\d{1,3}) ?(?:d|days?)\b/i.exec(text)
+  const daily = /(?:\/|\bper |\ba )day\b|\bdaily\b/i.exec(text)
   let rest = text
-  for (const found of [volume, days]) if (found) rest = rest.replace(found[0], ' ')
+  for (const found of [volume, days, daily]) if (found) rest = rest.replace(found[0], ' ')
   const unit = volume?.[2]?.toLowerCase() === 'gb' ? 1_000_000_000 : 1_000_000
   return {
     words: plain(rest).split(' ').filter(Boolean),
     volume: volume ? Number(volume[1]!.replace(',', '.')) * unit : undefined,
     days: days ? Number(days[1]) : undefined,
+    isDaily: daily !== null,
   }
 }
 

@@ -1,7 +1,7 @@
-import type { Place } from '@dealer-esim/gateway/http/console/orders/buyable-packages.ts'
+import type { BuyablePackage, Place } from '@dealer-esim/gateway/http/console/orders/buyable-packages.ts'
 import type { OrderRow } from '@dealer-esim/gateway/http/console/orders/orders.ts'
 import { Button, CloseButton, TextInput } from '@mantine/core'
-import { IconSearch } from '@tabler/icons-react'
+import { IconClock, IconSearch } from '@tabler/icons-react'
 import { useState } from 'react'
 import { useApi } from '#api/use-api.ts'
 import { Flag } from '#catalogue/flags/flag.tsx'
@@ -9,6 +9,7 @@ import { packageTitle } from '#catalogue/package-title.ts'
 import { formatAmount } from '#parts/format.ts'
 import { interpolate, t } from '#strings/strings.ts'
 import { placeName, readTyped, searchPlaces, sortPlaces, type Typed } from './place-search.ts'
+import { useTabStop } from './tab-stop.ts'
 
 interface PlaceTilesProps {
   places: readonly Place[]
@@ -16,18 +17,24 @@ interface PlaceTilesProps {
   typed: string
   onType(text: string): void
   onChoose(place: string): void
+  /** Enter in the field, after the place that it names was chosen. */
+  onEnter(): void
 }
 
-/** Two rows on a screen, and what fits above the packages on a phone. */
+/** Two rows on a screen. A phone shows the first six of them, so that the packages are in view. */
 const TILES_SHOWN = 12
 
+/** The keyboard of a touch screen would cover the tiles. */
+const hasKeyboard = () => !matchMedia('(pointer: coarse)').matches
+
 /** Where the traveller goes: a field for what people type, and tiles with flags, those of the latest orders first. */
-export function PlaceTiles({ places, chosen, typed, onType, onChoose }: PlaceTilesProps) {
+export function PlaceTiles({ places, chosen, typed, onType, onChoose, onEnter }: PlaceTilesProps) {
   const [isAllShown, setIsAllShown] = useState(false)
-  const recent = useRecentPlaces(places)
+  const tabStop = useTabStop<HTMLDivElement>()
+  const { recent, ordered: likely } = useRecentPlaces(places)
   const wanted = readTyped(typed)
   const isSearched = wanted.words.length > 0
-  const ordered = isAllShown ? sortPlaces(places) : recent
+  const ordered = isAllShown ? sortPlaces(places) : likely
   const found = isSearched ? searchPlaces(sortPlaces(places), wanted.words) : ordered
   const shown = isAllShown && !isSearched ? found : found.slice(0, TILES_SHOWN)
   return (
@@ -39,6 +46,7 @@ export function PlaceTiles({ places, chosen, typed, onType, onChoose }: PlaceTil
             event.preventDefault()
             const [first] = found
             if (isSearched && first) onChoose(first.place)
+            onEnter()
           }}
         >
           <TextInput
@@ -52,6 +60,7 @@ export function PlaceTiles({ places, chosen, typed, onType, onChoose }: PlaceTil
             value={typed}
             onChange={(event) => onType(event.currentTarget.value)}
             autoComplete="off"
+            autoFocus={hasKeyboard()}
           />
         </form>
         {!isSearched && places.length > TILES_SHOWN && (
@@ -60,7 +69,7 @@ export function PlaceTiles({ places, chosen, typed, onType, onChoose }: PlaceTil
           </Button>
         )}
       </div>
-      <div className="tiles">
+      <div className="tiles" data-all={isAllShown || isSearched || undefined} {...tabStop}>
         {shown.map((place) => (
           <button
             key={place.place}
@@ -70,7 +79,10 @@ export function PlaceTiles({ places, chosen, typed, onType, onChoose }: PlaceTil
             data-place={place.place}
             onClick={() => onChoose(place.place)}
           >
-            <PlaceFlag {...place} />
+            <span className="tile-flag">
+              <PlaceFlag {...place} />
+              {recent.has(place.place) && <IconClock size={14} role="img" aria-label={t.portal.recent} />}
+            </span>
             <span>
               <b>{placeName(place)}</b>
               <small>{interpolate(t.portal.from, { price: formatAmount(place.from, place.currencyCode) })}</small>
@@ -87,9 +99,13 @@ export function PlaceFlag({ place, locationCode }: Pick<Place, 'place' | 'locati
 }
 
 /** The cells that a person has named: `Korea 1 GB`. */
-export function isNamed({ volume, days }: Typed, offer: { volume: number | null; duration: number }): boolean {
+export function isNamed(
+  { volume, days, isDaily }: Typed,
+  offer: Pick<BuyablePackage, 'volume' | 'duration' | 'dataType'>,
+): boolean {
   if (volume === undefined && days === undefined) return false
-  const isVolume = volume === undefined || (offer.volume !== null && nearly(offer.volume, volume))
+  const isSameKind = (offer.dataType === 'DAILY') === isDaily
+  const isVolume = volume === undefined || (isSameKind && offer.volume !== null && nearly(offer.volume, volume))
   return isVolume && (days === undefined || offer.duration === days)
 }
 
@@ -98,14 +114,15 @@ function nearly(bytes: number, typed: number): boolean {
   return bytes >= typed && bytes < typed * 1.1
 }
 
-/** Places of the latest orders, then those with the most packages. */
-function useRecentPlaces(places: readonly Place[]): Place[] {
+/** `recent`: places of the latest orders. `ordered`: these, then those with the most packages. */
+function useRecentPlaces(places: readonly Place[]): { recent: ReadonlySet<string>; ordered: Place[] } {
   const { data } = useApi<{ orders: OrderRow[] }>('/orders', { orderType: 'NEW' })
   const known = new Map(places.map((place) => [place.place, place]))
-  const recent = (data?.orders ?? []).map(({ location, packages }) => {
+  const recent = (data?.orders ?? []).flatMap(({ location, packages }) => {
     const [first = ''] = packages
-    return location === null || location.startsWith('!') ? packageTitle(first).parts[0] : location
+    return (location === null || location.startsWith('!') ? packageTitle(first).parts[0] : location) ?? []
   })
   const most = [...places].sort((left, right) => right.packages - left.packages).map(({ place }) => place)
-  return [...new Set([...recent, ...most])].flatMap((place) => known.get(place ?? '') ?? [])
+  const ordered = [...new Set([...recent, ...most])].flatMap((place) => known.get(place) ?? [])
+  return { recent: new Set(recent), ordered }
 }

@@ -837,6 +837,14 @@ create unlogged table qps_buckets (
   constraint qps_buckets_pkey PRIMARY KEY (tenant_id)
 ) with (fillfactor=50);
 
+create table recovered_tenants (
+  tenant_id uuid not null,
+  restore_id uuid not null,
+  released_at timestamp with time zone not null default now(),
+  released_because text,
+  constraint recovered_tenants_pkey PRIMARY KEY (tenant_id, restore_id)
+);
+
 create table recovery_codes (
   person_id uuid not null,
   code_hash bytea not null,
@@ -867,11 +875,37 @@ create table resolved_codes (
   constraint resolved_codes_pkey PRIMARY KEY (fingerprint)
 );
 
+create table restored_lists (
+  tenant_id uuid not null,
+  restore_id uuid not null,
+  read_at timestamp with time zone not null default now(),
+  rows integer not null,
+  constraint restored_lists_pkey PRIMARY KEY (tenant_id, restore_id)
+);
+
+create table restored_transactions (
+  tenant_id uuid not null,
+  transaction_id text not null,
+  state text not null default 'IN_DOUBT'::text,
+  repeated boolean not null default false,
+  listed boolean not null default false,
+  order_no text,
+  amount bigint,
+  proof text,
+  seen_at timestamp with time zone not null default now(),
+  constraint restored_transactions_pkey PRIMARY KEY (tenant_id, transaction_id),
+  constraint restored_transactions_state_check CHECK ((state = ANY (ARRAY['IN_DOUBT'::text, 'SOLD'::text, 'NOT_SOLD'::text])))
+);
+
 create table restores (
   restore_id uuid not null,
   backup_started_at timestamp with time zone not null,
   restored_at timestamp with time zone not null,
   paused_suppliers text[] not null,
+  recovering boolean not null default true,
+  prepared_at timestamp with time zone,
+  ended_at timestamp with time zone,
+  ended_because text,
   constraint restores_pkey PRIMARY KEY (restore_id)
 );
 
@@ -1045,6 +1079,7 @@ create table stock_codes (
   expires_at timestamp with time zone not null default 'infinity'::timestamp with time zone,
   imported_at timestamp with time zone not null,
   reserved_at timestamp with time zone,
+  held_at timestamp with time zone,
   constraint stock_codes_pkey PRIMARY KEY (supplier, code_id),
   constraint stock_codes_supplier_fingerprint_key UNIQUE (supplier, fingerprint),
   constraint stock_codes_supplier_fkey FOREIGN KEY (supplier) REFERENCES suppliers(supplier),

@@ -13,6 +13,7 @@ import { reconcileLoop } from './fulfilment/reconciliation/reconcile.ts'
 import { reviewAlertLoop } from './fulfilment/review/review-alerts.ts'
 import { backupAlertLoop } from './operations/backup/backup-alert.ts'
 import { timesAheadLoop } from './operations/doctor/times-ahead.ts'
+import { recoveryLoop } from './operations/recovery/recovery-loop.ts'
 import { retentionLoop } from './platform/retention/retention-loop.ts'
 import { syncLoop } from './products/sync/sync-loop.ts'
 import { salesLoop } from './sales/update-sales.ts'
@@ -29,6 +30,7 @@ export async function startWorker(deps: Deps): Promise<Running> {
   const loops: Running[] = [
     retentionLoop(deps),
     timesAheadLoop(deps),
+    recoveryLoop(deps),
     fulfilmentLoop(deps),
     actionLoop(deps),
     reconcileLoop(deps),

@@ -120,6 +120,11 @@ export const NOUNS: readonly Noun[] = [
     load: async () => (await import('./operations/restore.ts')).restoreCommand,
   },
   {
+    name: 'recovery',
+    summary: 'what is held after a restore: show, match, release',
+    load: async () => (await import('./operations/recovery.ts')).recoveryCommands,
+  },
+  {
     name: 'migrate',
     summary: 'migrate the database to this release',
     load: async () => (await import('./operations/migrate.ts')).migrateCommand,

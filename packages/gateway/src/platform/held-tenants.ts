@@ -4,5 +4,17 @@
  * the tenant has left (cells/move). Qualify the tenant's column with its table. The table of moves has one row per moved
  * tenant: without moves the condition costs one probe of an empty index.
  */
-export const isHeld = (tenantId: string): string =>
+export const isMoving = (tenantId: string): string =>
   `exists (select from tenant_moves held where held.tenant_id = ${tenantId} and held.held_until > now())`
+
+/**
+ * SQL: true from a restore until an operator has released the tenant (operations/recovery). Until then nothing is bought,
+ * cancelled or sent for it, because the database does not know what was. The nil tenant is released last. The table of
+ * restores has a row per restore.
+ */
+export const isInRecovery = (tenantId: string): string =>
+  `exists (select from restores restored where restored.recovering and not exists (select from recovered_tenants released
+    where released.tenant_id = ${tenantId} and released.restore_id = restored.restore_id))`
+
+/** SQL: no loop calls suppliers or sends anything for the tenant. */
+export const isHeld = (tenantId: string): string => `(${isMoving(tenantId)} or ${isInRecovery(tenantId)})`

@@ -7,7 +7,7 @@ import { type Running, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
 import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
 import type { LoopMetrics } from '@dealer-esim/lib/telemetry/metrics.ts'
 import { unfinishedOrders } from '#orders/reading/list-unfinished.ts'
-import { isHeld } from '#platform/held-tenants.ts'
+import { isMoving } from '#platform/held-tenants.ts'
 import { CELLS_OF_DAY, outcomeOfCell, startOfCell } from './order-cells.ts'
 import { dayOf, PURCHASE_SUMS, SUMS, SUMS_OF_DAY } from './sums-of-rows.ts'
 
@@ -97,7 +97,7 @@ async function markDirtyDays(tx: Tx, after: string | undefined): Promise<{ last:
              coalesce(p.dirty_days::text[], '{}') as dirty_days
            from wallets w left join sales_progress p using (tenant_id)
            where (w.version > coalesce(p.wallet_version, 0) or p.open_days <> '{}')
-             and ($1::uuid is null or w.tenant_id > $1) and not ${isHeld('w.tenant_id')}
+             and ($1::uuid is null or w.tenant_id > $1) and not ${isMoving('w.tenant_id')}
            order by w.tenant_id limit ${MARKED_MAX}`,
     values: [after ?? null],
   })

@@ -195,7 +195,7 @@ async function insert(
   // A code that expired here unsold may be imported again with a later date: nobody has ever seen it.
   tx.send({
     text: `with deleted as (
-             delete from stock_codes where supplier = $1 and state = 'EXPIRED' and fingerprint = any ($2::bytea[])
+             delete from stock_codes where supplier = $1 and state = 'EXPIRED' and held_at is null and fingerprint = any ($2::bytea[])
              returning batch_id
            )
            update stock_batches b set expired = b.expired - d.codes

@@ -1,7 +1,8 @@
 import { type PreparedSecret, prepareSecret } from '@dealer-esim/contract/node'
 import type { Cipher } from '@dealer-esim/lib/crypto.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
-import sql from 'sql-template-tag'
+import sql, { raw } from 'sql-template-tag'
+import { isInRecovery } from '#platform/held-tenants.ts'
 
 /** A tenant as admission and webhooks need it: decrypted credentials, and the settings that admission checks. */
 export interface Tenant {
@@ -21,6 +22,8 @@ export interface Tenant {
   version: bigint
   /** The end of a move to or from another cell, until which requests are refused; null: the tenant has never moved. */
   fencedUntilMs: number | null
+  /** Since a restore, until an operator releases it: every request is refused with 000002. */
+  isInRecovery: boolean
   /** The nodes of the other cell, if only that cell may serve the tenant; null: this cell serves it. */
   servedBy: ServingNode[] | null
   /** The restricted key that this is; null: the tenant's own key. */
@@ -71,6 +74,7 @@ export async function findTenant(
            t.unsigned_requests, t.version,
            date_part('epoch', m.fenced_until) * 1000 as fenced_until_ms,
            case when m.fenced_until = 'infinity' and m.other_nodes <> '[]' then m.other_nodes end as served_by,
+           ${raw(isInRecovery('t.tenant_id'))} as is_in_recovery,
            (select daily_spend_limit from wallets w where w.tenant_id = t.tenant_id),
            s.secret_id, s.ciphertext, s.valid_until, s.proven_at
     from tenants t

@@ -79,8 +79,7 @@ async function rowsOf(at: Pick<Database, 'query'>): Promise<Record<string, strin
   })
   const rows: Record<string, string[]> = {}
   for (const { name } of tables) {
-    const row = name === 'suppliers' ? `to_jsonb(t) - 'paused' - 'updated_at'` : 't'
-    const found = await at.query<{ row: string }>({ text: `select (${row})::text as row from "${name}" t order by 1` })
+    const found = await at.query<{ row: string }>({ text: `select t::text as row from "${name}" t order by 1` })
     rows[name] = found.map((each) => each.row)
   }
   return rows
@@ -129,9 +128,8 @@ test.each([[[]], [['--encrypt']]])('every row is restored from a backup with the
   expect(readFileSync(file).includes('“ü”')).toBe(false)
   const database = await emptyDatabase()
   const restored = createDb({ url: database.url, poolSize: 1, applicationName: 'test' })
-  const answer = await adminJsonWith<{ pausedSuppliers: string[] }>(['restore', file], envOf(database.url))
-  expect(answer.pausedSuppliers).toEqual(['sandbox'])
-  expect(await restored.query({ text: 'select from suppliers where not paused' })).toEqual([])
+  expect(await adminJsonWith(['restore', file], envOf(database.url))).toMatchObject({ recovering: true })
+  expect(await restored.query({ text: 'select recovering from restores' })).toEqual([{ recovering: true }])
   const rows = await rowsOf(db)
   expect(rows.profiles).toHaveLength(6)
   expect(await rowsOf(restored)).toEqual(rows)
@@ -142,20 +140,27 @@ test.each([[[]], [['--encrypt']]])('every row is restored from a backup with the
   await restored.close()
 })
 
-test('a gateway goes on from a restored database, with its suppliers paused', async () => {
+test('a gateway goes on from a restored database if nothing was sold since', async () => {
   const database = await emptyDatabase()
   await adminJsonWith(['restore', made.file], envOf(database.url))
+  await adminJsonWith(['recovery', 'release', '--nothing-sold', 'moved to another server'], envOf(database.url))
   const gateway = await startGateway({ databaseUrl: database.url, dataDir })
   const esim = new DealerEsim({ ...dealer, baseUrl: gateway.baseUrl })
   const again = await esim.order({ transactionId: 'TWO', packageInfoList: [{ packageCode: 'JP_1_7', count: 2 }] })
   expect(again.replayed).toBe(true)
-  const next = { transactionId: 'FOUR', packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }] }
-  await esim.order(next)
-  expect(await adminJsonWith(['ledger', 'verify'], envOf(database.url))).toMatchObject({ ok: true, orders: 4 })
-  expect((await esim.query({ transactionId: 'FOUR' })).orderStatus).not.toBe('DELIVERED')
-  await adminJsonWith(['supplier', 'resume', 'sandbox'], envOf(database.url))
+  await esim.order({ transactionId: 'FOUR', packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }] })
   await waitUntil(async () => (await esim.query({ transactionId: 'FOUR' })).orderStatus === 'DELIVERED')
+  expect(await adminJsonWith(['ledger', 'verify'], envOf(database.url))).toMatchObject({ ok: true, orders: 4 })
   await gateway.kill()
+})
+
+test('a restore that was interrupted after its rows were committed goes on', async () => {
+  const database = await emptyDatabase()
+  await adminJsonWith(['restore', made.file], envOf(database.url))
+  expect(await adminJsonWith(['restore', made.file], envOf(database.url))).toMatchObject({
+    rows: null,
+    recovering: true,
+  })
 })
 
 test('a backup that was cut, altered or extended anywhere is refused, and the database stays empty', async () => {

@@ -13,7 +13,13 @@ const NAMED_MAX = 10
 export async function findObstacles(move: Move): Promise<string[]> {
   const release = await findOtherRelease(move)
   if (release.length > 0) return release // the other checks need both cells to have the same tables
-  const found = await Promise.all([findOtherKeys(move), findPresent(move), findMissing(move), findOpenStock(move)])
+  const found = await Promise.all([
+    findOtherKeys(move),
+    findRecovering(move),
+    findPresent(move),
+    findMissing(move),
+    findOpenStock(move),
+  ])
   return found.flat()
 }
 
@@ -43,6 +49,15 @@ async function whyOtherRelease({ name, db }: MovingCell): Promise<string[]> {
     if (error instanceof MigrationRefused) return [`Cell ${name}: ${error.message}`]
     throw error
   }
+}
+
+/** A restored cell has rows of the time of the backup, even of a dealer that has moved away since. */
+async function findRecovering({ source, target }: Move): Promise<string[]> {
+  const faults = [source, target].map(async ({ name, db }) => {
+    const recovering = await db.query({ text: 'select from restores where recovering limit 1' })
+    return recovering.length > 0 ? [`Cell ${name} is in recovery: end it first (recovery show).`] : []
+  })
+  return (await Promise.all(faults)).flat()
 }
 
 async function findOtherKeys({ source, target }: Move): Promise<string[]> {

@@ -17,7 +17,7 @@ export function restoreCommand(restore: Command, context: AdminContext): void {
   restore
     .argument('<file>', 'a file that the command backup made')
     .description(
-      'Restore a backup into an empty database, which DATABASE_URL names. A backup that was cut or altered, or that MASTER_KEY does not open, is refused before anything is touched. Leaves all suppliers paused: docs/recovery.md says what to do before you resume them.',
+      'Restore a backup into an empty database, which DATABASE_URL names. A backup that was cut or altered, or that MASTER_KEY does not open, is refused before anything is touched. Leaves the gateway in recovery: docs/recovery.md says what to do before you release its dealers.',
     )
     .option('--check', 'only read the file and check it; no database is needed')
     .addHelpText(
@@ -45,8 +45,8 @@ export function restoreCommand(restore: Command, context: AdminContext): void {
           ids: createIds(Date.now),
           onTable: (table, rows) => rows >= PROGRESS_ROWS && context.progress(`${table}: ${rows} rows`),
         })
-        const { header, rows, pausedSuppliers } = restored
-        context.print(restoredText(file, restored), { ...summaryOf(file, header), rows, pausedSuppliers })
+        const { header, rows } = restored
+        context.print(restoredText(file, restored), { ...summaryOf(file, header), rows, recovering: true })
       } finally {
         await stop()
       }
@@ -76,13 +76,12 @@ function factsOf(file: string, { startedAt, release, label, kind, encrypted }: B
   ])
 }
 
-function restoredText(file: string, { header, rows, pausedSuppliers }: RestoredBackup): string {
-  const paused = pausedSuppliers.length === 0 ? 'none sold' : pausedSuppliers.join(', ')
+function restoredText(file: string, { header, rows }: RestoredBackup): string {
   return `${factsOf(file, header)}
 
-${rows} rows are restored. Dealers, suppliers and travellers know what happened after ${header.startedAt}; this database does not:
+${rows === null ? 'The rows were restored before, and the database is migrated now.' : `${rows} rows are restored.`} Dealers, suppliers and travellers know what happened after ${header.startedAt}; this database does not:
 
-- All suppliers are paused (${paused}), so nothing is bought and no code of the stock is sold.
-- Before you start an API node, and before you resume a supplier, follow docs/recovery.md: it says how to find what was sold since.
+- The gateway is in recovery: nothing is bought, cancelled or sent, and dealers are answered 000002.
+- Start a worker and the API nodes, then follow docs/recovery.md: recovery show says what is in doubt, recovery release ends it.
 - Check the result: npm run -s admin -- doctor, npm run -s admin -- ledger verify`
 }

@@ -98,11 +98,15 @@ interface ListedItem {
   /** The supplier's own name for the item's latest purchase. */
   reference: string | null
   itemStatus: ItemStatus
+  /** Only an operator ends its review, such as after a restore: a query must not buy it. */
+  isOperators: boolean
   /**
    * The listed eSIM is the item's own, one of its orphans, or one that it topped up; or the item is currently being bought.
    */
   known: boolean
 }
+
+const IS_OPERATORS = `(i.item_status = 'REVIEW' and i.in_doubt_at is null and i.retry_at is null)`
 
 /** Finds the item of a listed eSIM, even if another supplier delivered it while this one is in doubt or its eSIM is known. */
 async function findItem(db: Db, supplied: ConfiguredSupplier, record: SupplierRecord): Promise<ListedItem | undefined> {
@@ -111,7 +115,7 @@ async function findItem(db: Db, supplied: ConfiguredSupplier, record: SupplierRe
   const [item] = await db.query<Omit<ListedItem, 'orderId' | 'itemNo'>>({
     name: 'reconcile-own-item',
     text: `select i.tenant_id, coalesce(w.product_code, i.product_code) as product_code,
-             i.item_status, k.known,
+             i.item_status, ${IS_OPERATORS} as is_operators, k.known,
              ${latestReference({ tenantId: 'i.tenant_id', orderId: 'i.order_id', itemNo: 'i.item_no', supplier: '$3' })} as reference
            from tenants t join order_items i on i.tenant_id = t.tenant_id
            left join watched_items w on w.tenant_id = i.tenant_id and w.order_id = i.order_id and w.item_no = i.item_no
@@ -126,7 +130,8 @@ async function findItem(db: Db, supplied: ConfiguredSupplier, record: SupplierRe
                or i.supplier is null and exists (select from supplier_attempts a where a.tenant_id = i.tenant_id
                  and a.order_id = i.order_id and a.item_no = i.item_no and a.supplier = $3 and a.finished_at is null) as known
            ) k
-           where i.order_id = $1 and i.item_no = $2 and (i.supplier = $3 or w.supplier is not null or k.known)`,
+           where i.order_id = $1 and i.item_no = $2 and (i.supplier = $3 or w.supplier is not null or k.known
+             or ${IS_OPERATORS})`,
     values: [named.orderId, named.itemNo, supplied.supplier.name, record.iccid],
   })
   return item && { ...item, ...named }
@@ -147,7 +152,7 @@ async function acceptOrReport(
     const { tenantId, orderId, itemNo, productCode } = item
     const reference = item.reference ?? undefined
     const request = { tenantId, orderId, itemNo, key: record.key, productCode, reference }
-    const purpose = item.itemStatus === 'REVIEW' ? 'RESUME' : 'CHECK'
+    const purpose = item.itemStatus === 'REVIEW' && !item.isOperators ? 'RESUME' : 'CHECK'
     const [outcome] = await supplied.supplier.query([request], purpose)
     if (outcome?.kind === 'delivered') {
       await acceptEsim(deps, tenantId, { orderId, itemNo, supplier: supplied.supplier.name }, outcome.esim)

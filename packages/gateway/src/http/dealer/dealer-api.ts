@@ -14,7 +14,7 @@ import {
 import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import type { FastifyInstance } from 'fastify'
 import type { Deps } from '#deps.ts'
-import { admit, authenticate, ServedElsewhere } from '#tenants/admission/admission.ts'
+import { admit, authenticate, refuseInRecovery, ServedElsewhere } from '#tenants/admission/admission.ts'
 import { type Answer, FORWARDED, failureAnswer, successAnswer, toApiError, unavailableLog } from '../answer.ts'
 import { readBody } from '../body.ts'
 import { callerReader, isSecure } from '../caller.ts'
@@ -154,8 +154,10 @@ async function perform<Name extends OperationName>(
 ): Promise<Answer> {
   const { address, start: receivedAt, response } = context
   const signed = { headers, body, address, operations: [operation] }
-  const { tenant, catalogueVersion } = await admit(deps.admission, signed, await authenticate(deps.admission, signed))
+  const admitted = await admit(deps.admission, signed, await authenticate(deps.admission, signed))
+  const { tenant, catalogueVersion } = admitted
   context.tenantId = tenant.tenantId
+  refuseInRecovery(admitted, operation)
   const request = parseBody(operation, body)
   let hasBegun = false
   const nextTurn = async () => {

@@ -10,6 +10,7 @@ import {
   admit,
   authenticate,
   authenticateUnsigned,
+  refuseInRecovery,
   ServedElsewhere,
   type UnsignedRequest,
 } from '#tenants/admission/admission.ts'
@@ -235,10 +236,12 @@ async function perform(
   const { deps, shedder } = api
   const { address } = context
   const signed = { headers, body, address, spentAs, operations: operationsOf(operation) }
-  const { tenant, catalogueVersion } = unsigned
+  const admitted = unsigned
     ? await admit(deps.admission, unsigned.request, unsigned)
     : await admit(deps.admission, signed, await authenticate(deps.admission, signed))
+  const { tenant, catalogueVersion } = admitted
   context.tenantId = tenant.tenantId
+  refuseInRecovery(admitted, operation)
   if (tenant.currencyCode !== 'USD') {
     throw new RtFailure(
       '401001',

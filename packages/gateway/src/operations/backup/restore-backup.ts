@@ -30,9 +30,8 @@ export interface RestoreRequest {
 
 export interface RestoredBackup {
   header: BackupHeader
-  rows: number
-  /** Suppliers that sold before, and are paused now. */
-  pausedSuppliers: string[]
+  /** null: an earlier restore of the same file has restored them. */
+  rows: number | null
 }
 
 /**
@@ -79,7 +78,7 @@ function requireKnownSchema(file: string, { migrations, release, label }: Backup
 
 /**
  * Restores a backup into a database that no gateway has used. All rows are restored in one transaction, so that a restore that is
- * interrupted can be repeated. Leaves all suppliers paused, because the database does not know what was sold after the backup.
+ * interrupted can be repeated. Leaves the gateway in recovery (operations/recovery), because the database does not know what was sold after the backup.
  * @throws Refusal before anything is touched
  */
 export async function restoreBackup(request: RestoreRequest): Promise<RestoredBackup> {
@@ -93,23 +92,40 @@ export async function restoreBackup(request: RestoreRequest): Promise<RestoredBa
     )
   }
   const client = await connectForRows(databaseUrl, schema)
-  await requireUnused(client, schema).finally(() => client.end())
+  const isRestored = await findRestored(client, schema, header).finally(() => client.end())
   const directory = migrationsFolder()
   const options = { databaseUrl, schema, log, directory, isProduction: kind === 'production' }
-  await migrate({ ...options, until: header.migrations.at(-1)!.version })
-  const restored = await restoreRows(request, header)
+  if (!isRestored) await migrate({ ...options, until: header.migrations.at(-1)!.version })
+  const restored = isRestored ? { header, rows: null } : await restoreRows(request, header)
   await migrate(options)
   return restored
+}
+
+/**
+ * @returns true if an earlier restore of the same backup has committed its rows, but was perhaps interrupted before it had
+ * migrated the database
+ * @throws Refusal if a gateway has used the database otherwise
+ */
+async function findRestored(client: pg.Client, schema: string, { startedAt }: BackupHeader): Promise<boolean> {
+  const { rows } = await client
+    .query('select from restores where backup_started_at = $1', [startedAt])
+    .catch(ifUndefinedTable)
+  if (rows.length > 0) return true
+  await requireUnused(client, schema)
+  return false
+}
+
+/** A query of a table that does not exist yet finds no rows. @throws the error itself if it has a different cause */
+function ifUndefinedTable(error: unknown): { rows: object[] } {
+  if (sqlState(error) === UNDEFINED_TABLE) return { rows: [] }
+  throw error
 }
 
 const UNDEFINED_TABLE = '42P01'
 
 /** @throws Refusal if a gateway has used the database */
 async function requireUnused(client: pg.Client, schema: string): Promise<void> {
-  const { rows } = await client.query('select from deployment').catch((error) => {
-    if (sqlState(error) === UNDEFINED_TABLE) return { rows: [] }
-    throw error
-  })
+  const { rows } = await client.query('select from deployment').catch(ifUndefinedTable)
   if (rows.length === 0) return
   throw new Refusal(
     409,
@@ -142,20 +158,22 @@ async function restoreRows(request: RestoreRequest, header: BackupHeader): Promi
     for (const { name, lastValue, isCalled } of header.sequences) {
       await client.query('select setval($1::regclass, $2, $3)', [quoted(name), lastValue, isCalled])
     }
-    const paused = await client.query<{ pausedSuppliers: string[] }>(PAUSE_SUPPLIERS, [ids.uuid(), header.startedAt])
+    await client.query(BEGIN_RECOVERY, [ids.uuid(), header.startedAt])
+    await client.query(SIGN_OUT)
     await client.query('commit')
     await client.query('analyze')
-    return { header, rows, ...paused.rows[0]! }
+    return { header, rows }
   } finally {
     await client.end()
   }
 }
 
-const PAUSE_SUPPLIERS = `
-  with paused as (update suppliers set paused = true, updated_at = now() where not paused returning supplier)
-  insert into restores (restore_id, backup_started_at, restored_at, paused_suppliers)
-  select $1, $2, now(), coalesce(array_agg(supplier order by supplier), '{}') from paused
-  returning paused_suppliers as "pausedSuppliers"`
+/** In the schema of the backup: later migrations make each restore a recovery (0034). */
+const BEGIN_RECOVERY = `
+  insert into restores (restore_id, backup_started_at, restored_at, paused_suppliers) values ($1, $2, now(), '{}')`
+
+/** Nobody's session outlives a restore: what was revoked after the backup would be valid again. */
+const SIGN_OUT = 'delete from sessions; delete from access_tokens; delete from person_links'
 
 async function createPartitions(client: pg.Client, { partitions }: BackupHeader): Promise<void> {
   for (const { name, parent, bound, options } of partitions) {

@@ -29,6 +29,7 @@ import {
   type TopUpInput,
   withSentNames,
 } from './order-input.ts'
+import { RESTORED_REFUSALS, type RestoredOrders } from './restored-orders.ts'
 import { offerTopUp, topUpVolume } from './top-up-offer.ts'
 
 /** The part of an existing order that is needed for an answer. */
@@ -77,6 +78,8 @@ export interface DecisionContext {
   suppliers: Pick<Suppliers, 'get'>
   /** The restricted keys of the orders, by id. An order whose key is missing was signed with one that is revoked. */
   keys?: ReadonlyMap<string, KeySpending>
+  /** Orders that must not be placed because of a restore. Read whenever `existing` is. */
+  restored?: RestoredOrders
   /** eSIMs of an offer that can be delivered now; undefined if its suppliers do not count them. */
   available(offer: Offer): number | undefined
 }
@@ -129,8 +132,12 @@ export function decideWallet(before: Wallet, inputs: readonly OrderInput[], cont
   let funds: Funds = { balance: wallet.balance, spent: wallet.spent, version: wallet.version }
   const verdicts = inputs.map((input): Verdict => {
     const { transactionId } = input.request
+    const restored = context.restored?.get(wallet.tenantId)?.get(transactionId)
+    const held = restored && RESTORED_REFUSALS[restored]
+    if (held && restored === 'TENANT_HELD') return refuse(held.code, held.parts)
     const earlier = existing?.get(transactionId) ?? placed.get(transactionId)
     if (earlier) return replayOrConflict(input, earlier)
+    if (held) return refuse(held.code, held.parts)
     const refusedSend = refuseHandOver(input)
     if (refusedSend) return refusedSend
     const priced = input.orderType === 'TOPUP' ? priceTopUp(input, addedVolumes, context) : priceLines(input, context)

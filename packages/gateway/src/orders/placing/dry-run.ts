@@ -6,6 +6,7 @@ import { publicLineOf } from '../order-item.ts'
 import { decideWallet, type PlacedOrder, type Verdict } from './decide-order.ts'
 import type { OrderInput } from './order-input.ts'
 import { keysOf, type PlacementDeps, readOrderContext } from './place-batch.ts'
+import { readRestored } from './restored-orders.ts'
 import { readToppedUpEsims } from './topped-up-esims.ts'
 
 /** The answer of a dry run of `esim/order`, or of `esim/topup`, which also names its eSIM. */
@@ -18,12 +19,13 @@ export type DryRunVerdict = { kind: 'accepted'; answer: DryRunAnswer } | Exclude
  * another order may take the balance or the last eSIM before the real call.
  */
 export async function dryRun(deps: PlacementDeps, input: OrderInput): Promise<DryRunVerdict> {
-  const [wallet, { now, catalogueVersion, existing }, esims, keys] = await deps.db.tx((tx) =>
+  const [wallet, { now, catalogueVersion, existing }, esims, keys, restored] = await deps.db.tx((tx) =>
     Promise.all([
       readWallet(tx, input.tenant.tenantId),
       readOrderContext(tx, [input]),
       readToppedUpEsims(tx, [input]),
       readKeySpending(tx, keysOf([input])),
+      readRestored(tx, [input]),
     ]),
   )
   const catalogue = await deps.catalogue.current(catalogueVersion)
@@ -33,7 +35,7 @@ export async function dryRun(deps: PlacementDeps, input: OrderInput): Promise<Dr
     counted.set(offer.packageCode, count)
     return count
   }
-  const context = { now, catalogue, existing, esims, keys, available, suppliers: deps.suppliers }
+  const context = { now, catalogue, existing, esims, keys, restored, available, suppliers: deps.suppliers }
   const { verdicts, placed } = decideWallet(wallet, [input], context)
   const verdict = verdicts[0]!
   return verdict.kind === 'placed' ? { kind: 'accepted', answer: answerOf(placed[0]!, counted) } : verdict

@@ -14,6 +14,7 @@ import type { CachedWallet, WalletCache } from '#wallet/ledger/cached-wallets.ts
 import { lockWallets } from '#wallet/ledger/lock-wallets.ts'
 import { decideBatch, type ExistingOrder, type PlacedOrder, type Verdict } from './decide-order.ts'
 import type { OrderInput } from './order-input.ts'
+import { keepRepeated, readRestored } from './restored-orders.ts'
 import { readToppedUpEsims } from './topped-up-esims.ts'
 import { writePlaced } from './write-orders.ts'
 import { writeSends } from './write-sends.ts'
@@ -83,19 +84,28 @@ export async function placeLocked(
   inputs: OrderInput[],
 ): Promise<Placement> {
   const tenantIds = [...new Set(inputs.map(({ tenant }) => tenant.tenantId))]
-  const [wallets, context, esims] = await Promise.all([
+  const [wallets, context, esims, restored] = await Promise.all([
     lockWallets(tx, tenantIds),
     readOrderContext(tx, inputs),
     readToppedUpEsims(tx, inputs),
+    readRestored(tx, inputs),
   ])
   const keys = await readKeySpending(tx, keysOf(inputs))
   const { now, catalogueVersion, existing } = context
   const catalogue = await deps.catalogue.current(catalogueVersion)
   await failpoint('orders.locked')
   const batch = decideBatch(wallets, inputs, {
-    ...{ now, catalogue, existing, esims, keys },
+    ...{ now, catalogue, existing, esims, keys, restored },
     ...{ available: deps.stock.available, suppliers: deps.suppliers },
   })
+  const isNew = ({ tenant, request }: OrderInput) => !existing.get(tenant.tenantId)?.has(request.transactionId)
+  const isRepeated = ({ tenant, request }: OrderInput) =>
+    restored.get(tenant.tenantId)?.get(request.transactionId) === 'TENANT_HELD'
+  if (restored.size > 0)
+    keepRepeated(
+      tx,
+      inputs.filter((input) => isRepeated(input) && isNew(input)),
+    )
   for (const change of batch.lowBalanceChanges) reportLowBalance(tx, deps.ids, change)
   auditUnsigned(tx, deps.ids, batch.placed)
   saveKeySpending(tx, batch.keys)

@@ -18,6 +18,7 @@ import { lockAndHashWallets } from '#wallet/ledger/lock-wallets.ts'
 import { INSERT_DEBITS, updateWallets, WALLET_COLUMN_COUNT, walletValues } from '#wallet/ledger/post.ts'
 import { itemPriceOf, publicLineOf } from '../order-item.ts'
 import type { BatchDecision, PlacedOrder } from './decide-order.ts'
+import { anyRestored } from './restored-orders.ts'
 import { areAsExpected, type ExpectedEsim, expectedValues } from './topped-up-esims.ts'
 
 /**
@@ -252,7 +253,7 @@ with locked as materialized (${lockAndHashWallets(`$${WALLETS_FIRST}::uuid[]`)}
   where row_hashes = $${ASSUMED_FIRST}::bigint[] and latest <= now
     and (now at time zone 'UTC')::date = $${ASSUMED_FIRST + 2}::date
     and now < statement_timestamp() + interval '${LOCK_WAIT_MAX_MS} milliseconds'
-    and not exists (${ACTIONS}) ${more}
+    and not exists (${ACTIONS}) and not exists (${anyRestored(unnest(1, NAMED, 'named'))}) ${more}
 ), placed as materialized (
   select placed.*, now as created_at, status_history, 'ORDER_PAID' as notify_type
   from ${unnest(1, PLACED, 'placed')}, unchanged

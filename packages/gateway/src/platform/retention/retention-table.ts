@@ -204,6 +204,9 @@ export const KEPT: Readonly<Record<string, string>> = {
   schema_migrations: 'one row a migration',
   schema_releases: 'one row a release',
   restores: 'few: which moments the database does not know',
+  recovered_tenants: 'one row a dealer and restore',
+  restored_lists: 'one row a dealer and restore',
+  restored_transactions: 'keep these transactionIds from being used again',
 }
 
 function ofTenants(table: string, keepDays: number, column: string, age: 'time' | 'uuid', what: string): DeletedTable {

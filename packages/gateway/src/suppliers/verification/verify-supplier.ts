@@ -189,6 +189,8 @@ async function begin(deps: VerifyDeps, supplier: string, product: SupplierProduc
   return deps.db.tx(async (tx) => {
     const [clock] = await tx.query<{ now: Date }>({ text: 'select clock_timestamp() as now' })
     const { now } = clock!
+    const recovering = await tx.query({ text: 'select from restores where recovering limit 1' })
+    if (recovering.length > 0) throw refusal('The gateway is in recovery, and buys nothing: recovery show.')
     const budget = (await lockBudgets(tx, [supplier], now)).get(supplier)
     if (budget !== undefined && (budget.currencyCode !== currencyCode || budget.left < cost)) {
       const left = `${formatMoney(budget.left)} ${budget.currencyCode}`

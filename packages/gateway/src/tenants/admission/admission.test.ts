@@ -16,6 +16,7 @@ const TENANT: Tenant = {
     currencyCode: 'USD',
     status: 'ACTIVE',
     fencedUntilMs: null,
+    isInRecovery: false,
     servedBy: null,
     version: 1n,
     key: null,

@@ -201,6 +201,20 @@ export async function admit(
   throw new ApiError('000002')
 }
 
+/**
+ * Refuses everything of a dealer in recovery (operations/recovery): an answer would be of the time of the backup. Orders and
+ * top-ups go on to where they are placed, which refuses them too and remembers their transactionIds.
+ * @throws ApiError 000002
+ */
+export function refuseInRecovery({ tenant }: Admitted, operation: string): void {
+  if (tenant.isInRecovery && operation !== 'esim/order' && operation !== 'esim/topup') {
+    throw new ApiError('000002', { message: IN_RECOVERY })
+  }
+}
+
+const IN_RECOVERY =
+  'The service is being restored from a backup: nothing happened. Repeat the request later, with a new RT-RequestID.'
+
 /** @throws ApiError 101001, which depends on the clock and not on the cache. @returns undefined: read the tenant first */
 function authenticateFromCache(deps: AdmissionDeps, request: SignedRequest): Authenticated | undefined {
   const tenant = deps.tenantCache.get(request.headers.appKey)

@@ -3,8 +3,9 @@ import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { type Running, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
 import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
 import type { LoopMetrics } from '@dealer-esim/lib/telemetry/metrics.ts'
-import sql from 'sql-template-tag'
+import sql, { raw } from 'sql-template-tag'
 import { SYSTEM } from '#platform/audit/audit.ts'
+import { isInRecovery } from '#platform/held-tenants.ts'
 import { issueStatement } from './issue-statement.ts'
 import { getOperatorDetails } from './operator-details.ts'
 
@@ -70,7 +71,7 @@ const PER_PAGE = 200
  * The months that have ended and have no statement, from each account's first month on. Reads only the keys of issued
  * statements.
  */
-function findDue(db: Db, after: DueStatement | undefined): Promise<DueStatement[]> {
+export function findDue(db: Db, after: DueStatement | undefined): Promise<DueStatement[]> {
   return db.query<DueStatement>(sql`
     with months as (
       select to_char(first, 'YYYY-MM') as month, (first + interval '1 month') at time zone 'utc' as ends_at
@@ -81,6 +82,7 @@ function findDue(db: Db, after: DueStatement | undefined): Promise<DueStatement[
     select m.month, t.tenant_id from months m join tenants t on t.created_at < m.ends_at
     where (m.month, t.tenant_id) > (${after?.month ?? ''}, ${after?.tenantId ?? '00000000-0000-0000-0000-000000000000'}::uuid)
       and not exists (select from issued_statements s where s.tenant_id = t.tenant_id and s.month = m.month)
+      and not ${raw(isInRecovery('t.tenant_id'))}
     order by m.month, t.tenant_id limit ${PER_PAGE}`)
 }
 

@@ -3,7 +3,7 @@ import { LOWEST_UUID } from '@dealer-esim/lib/ids.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { notFound, requireUuid } from '@dealer-esim/lib/refusal.ts'
 import sql, { raw } from 'sql-template-tag'
-import { isHeld } from '#platform/held-tenants.ts'
+import { isMoving } from '#platform/held-tenants.ts'
 import type { LedgerFault, Verification } from './verification.ts'
 import { verifyChain } from './verify-chain.ts'
 import { verifyOrders } from './verify-orders.ts'
@@ -101,7 +101,7 @@ async function* pagesOf(db: Db, query: (after: string) => { text: string; values
 }
 
 const tenantsAfter = (after: string) => sql`
-  select tenant_id from tenants where tenant_id > ${after} and not ${raw(isHeld('tenants.tenant_id'))} order by tenant_id limit ${TENANTS_PAGE}`
+  select tenant_id from tenants where tenant_id > ${after} and not ${raw(isMoving('tenants.tenant_id'))} order by tenant_id limit ${TENANTS_PAGE}`
 
 /** The tenant ids of movements and orders that have no tenant. Finds distinct ids by skipping through the primary keys. */
 const idsWithoutTenantAfter = (after: string) => sql`

@@ -1,0 +1,104 @@
+import { orderNoOf } from '@dealer-esim/contract'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import type { Supplier } from '@dealer-esim/wholesalers/supplier.ts'
+import { isInRecovery } from '#platform/held-tenants.ts'
+import { type HeldBatch, listHeldBatches } from '#stock/held-codes.ts'
+import type { Suppliers } from '#suppliers/supplier-registry.ts'
+import { listNotCompared } from './recovery-loop.ts'
+import { findRecovery, type Recovery } from './recovery-state.ts'
+import { listRestoredTransactions, type RestoredTransaction } from './restored-transactions.ts'
+
+/** What is ours, what suppliers have beyond it, and what is in doubt. */
+export interface RecoveryReport {
+  /** null: the gateway is not in recovery. */
+  recovery: Recovery | null
+  suppliers: RecoverySupplier[]
+  /** Ours: orders that were open when the backup was made, and are still under review. */
+  openOrders: { tenantId: string; orderNo: string; suppliers: string[] }[]
+  /** Theirs: eSIMs that suppliers list, and that belong to no order of the database. */
+  theirs: { supplier: string; key: string; iccid: string; foundAt: Date }[]
+  /** In doubt. */
+  transactions: RestoredTransaction[]
+  batches: HeldBatch[]
+  dealers: RecoveryDealer[]
+}
+
+export interface RecoverySupplier {
+  supplier: string
+  type: string
+  /** COMPARED: `theirs` has all that it sold. NO_LIST, RANGE: what it sold since the backup is in doubt. */
+  state: 'COMPARED' | 'NOT_COMPARED' | 'NO_LIST' | 'STOCK' | 'RANGE'
+}
+
+export interface RecoveryDealer {
+  tenantId: string
+  clientName: string
+  released: boolean
+  /** Its list of orders was read. */
+  listed: boolean
+}
+
+export interface ReportDeps {
+  db: Db
+  suppliers: Suppliers
+}
+
+export async function getRecoveryReport({ db, suppliers }: ReportDeps): Promise<RecoveryReport> {
+  const recovery = await findRecovery(db)
+  const batches = await listHeldBatches(db)
+  const transactions = await listRestoredTransactions(db)
+  if (recovery === undefined) {
+    return { recovery: null, suppliers: [], openOrders: [], theirs: [], transactions, batches, dealers: [] }
+  }
+  return {
+    recovery,
+    suppliers: await listSuppliers({ db, suppliers }),
+    openOrders: await listOpenOrders(db, recovery),
+    theirs: await listTheirs(db, recovery),
+    transactions,
+    batches,
+    dealers: await listDealers(db),
+  }
+}
+
+async function listSuppliers(deps: ReportDeps): Promise<RecoverySupplier[]> {
+  const notCompared = new Set(await listNotCompared(deps))
+  const ranges = await deps.db.query<{ supplier: string }>({ text: 'select distinct supplier from es2plus_ranges' })
+  const stateOf = ({ name, type, list }: Supplier): RecoverySupplier['state'] => {
+    if (type === 'stock') return 'STOCK'
+    if (ranges.some(({ supplier }) => supplier === name)) return 'RANGE'
+    if (list === undefined) return 'NO_LIST'
+    return notCompared.has(name) ? 'NOT_COMPARED' : 'COMPARED'
+  }
+  return deps.suppliers
+    .all()
+    .map(({ supplier }) => ({ supplier: supplier.name, type: supplier.type, state: stateOf(supplier) }))
+}
+
+async function listOpenOrders(db: Db, { restoredAt }: Recovery): Promise<RecoveryReport['openOrders']> {
+  const rows = await db.query<{ tenantId: string; orderId: string; suppliers: string[] }>({
+    text: `select o.tenant_id, o.order_id, array_remove(array_agg(distinct i.supplier), null) as suppliers
+           from orders o join order_items i using (tenant_id, order_id)
+           where o.order_status in ('PAID', 'ALLOCATING', 'UNDER_REVIEW') and o.created_at <= $1
+             and i.item_status in ('WAITING', 'ASKED', 'UNKNOWN', 'REVIEW')
+           group by o.tenant_id, o.order_id order by o.tenant_id, o.order_id`,
+    values: [restoredAt],
+  })
+  return rows.map(({ tenantId, orderId, suppliers }) => ({ tenantId, orderNo: orderNoOf(orderId), suppliers }))
+}
+
+function listTheirs(db: Db, { restoredAt }: Recovery): Promise<RecoveryReport['theirs']> {
+  return db.query<RecoveryReport['theirs'][number]>({
+    text: `select supplier, key, iccid, found_at from unclaimed_esims where found_at > $1 order by supplier, key, iccid`,
+    values: [restoredAt],
+  })
+}
+
+function listDealers(db: Db): Promise<RecoveryDealer[]> {
+  return db.query<RecoveryDealer>({
+    text: `select t.tenant_id, t.tenant_name as client_name, not ${isInRecovery('t.tenant_id')} as released,
+             exists (select from restored_lists l join restores r using (restore_id)
+                     where l.tenant_id = t.tenant_id and r.recovering) as listed
+           from tenants t order by t.tenant_name, t.tenant_id`,
+  })
+}

@@ -1,0 +1,122 @@
+import type { Ids } from '@dealer-esim/lib/ids.ts'
+import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
+import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
+import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
+import type { Topic } from '#deps.ts'
+import { parseEvidence } from '#orders/justification.ts'
+import { audit, type By } from '#platform/audit/audit.ts'
+import { listHeldBatches, releaseHeldCodes } from '#stock/held-codes.ts'
+import { getRecoveryReport, type RecoveryReport, type ReportDeps } from './recovery-report.ts'
+import { getRecovery } from './recovery-state.ts'
+
+export interface Release {
+  /** undefined: all of them, which ends the recovery. */
+  tenantIds?: readonly string[] | undefined
+  /** Why the operator accepts what is in doubt. */
+  acceptedDoubt?: string | undefined
+}
+
+type ReleaseDeps = ReportDeps & { ids: Ids; wake: Pick<Wakeups<Topic>, 'wake'> }
+
+/**
+ * Releases dealers: their requests are answered, and suppliers are called for them again. What is held stays held: codes in
+ * stock, transactionIds, open orders.
+ * @throws Refusal before a worker has prepared the recovery, or while something is in doubt that the operator has not accepted
+ */
+export async function releaseDealers(deps: ReleaseDeps, { tenantIds, acceptedDoubt }: Release, by: By): Promise<void> {
+  const report = await getRecoveryReport(deps)
+  const { preparedAt } = await getRecovery(deps.db)
+  if (preparedAt === null) {
+    const message =
+      'Unsold codes and open orders are not held yet. Start a worker (--role worker), and try again in a minute.'
+    throw new Refusal(409, 'NOT_PREPARED', message)
+  }
+  const unknown = tenantIds?.find((id) => !report.dealers.some(({ tenantId }) => tenantId === id))
+  if (unknown !== undefined) throw notFound('tenant', unknown)
+  const doubts = doubtsOf(report, tenantIds)
+  if (doubts.length > 0 && acceptedDoubt === undefined) {
+    const message = `${doubts.join('\n')}\nNothing was released. Settle this, or accept it: --accept-doubt "why".`
+    throw new Refusal(409, 'IN_DOUBT', message)
+  }
+  const because = doubts.length > 0 ? parseEvidence(acceptedDoubt!) : null
+  await deps.db.tx(async (tx) => {
+    if (tenantIds === undefined) endRecovery(tx, because)
+    else releaseSome(tx, tenantIds, because)
+    const after = { dealers: tenantIds ?? 'all', doubts, because }
+    audit(tx, deps.ids, { tenantId: null, ...by, action: 'recovery.release', after })
+  })
+  wakeAll(deps)
+}
+
+/**
+ * Ends a recovery after which nothing can be in doubt, because nothing was sold since the backup: the gateway was moved to
+ * another server. Held codes are for sale again. Open orders that a worker has put under review stay there.
+ */
+export async function endWithoutSales(deps: ReleaseDeps, evidence: string, by: By): Promise<void> {
+  const because = parseEvidence(evidence)
+  await getRecovery(deps.db)
+  for (const { supplier, batchId } of await listHeldBatches(deps.db)) {
+    await releaseHeldCodes(deps, { supplier, batchId, sold: { kind: 'NONE' }, evidence: because }, by)
+  }
+  await deps.db.tx(async (tx) => {
+    endRecovery(tx, because)
+    audit(tx, deps.ids, { tenantId: null, ...by, action: 'recovery.release', after: { nothingSold: because } })
+  })
+  wakeAll(deps)
+}
+
+function wakeAll({ wake }: Pick<ReleaseDeps, 'wake'>): void {
+  for (const topic of ['settings', 'fulfilment', 'actions', 'webhooks'] as const) wake.wake(topic)
+}
+
+/** Requests that were checked against an older version are checked again, so a release holds for the next request. */
+function endRecovery(tx: Tx, because: string | null): void {
+  tx.send({
+    text: 'update restores set recovering = false, ended_at = now(), ended_because = $1 where recovering',
+    values: [because],
+  })
+  tx.send({ text: 'update tenants set version = version + 1' })
+}
+
+function releaseSome(tx: Tx, tenantIds: readonly string[], because: string | null): void {
+  tx.send({
+    text: `insert into recovered_tenants (tenant_id, restore_id, released_because)
+           select tenant_id, restore_id, $2 from unnest($1::uuid[]) as tenant_id cross join restores where recovering
+           on conflict do nothing`,
+    values: [tenantIds, because],
+  })
+  tx.send({ text: 'update tenants set version = version + 1 where tenant_id = any ($1::uuid[])', values: [tenantIds] })
+}
+
+const NAMED_MAX = 10
+
+/** Sentences about what could be bought again, or was sold without a debit, if these dealers were released now. */
+export function doubtsOf(report: RecoveryReport, tenantIds?: readonly string[]): string[] {
+  const ofState = (wanted: string) => report.suppliers.filter(({ state }) => state === wanted)
+  const isMeant = ({ tenantId }: { tenantId: string }) => tenantIds === undefined || tenantIds.includes(tenantId)
+  const unlisted = report.dealers.filter((dealer) => isMeant(dealer) && !dealer.listed && !dealer.released)
+  return [
+    ...(report.recovery?.isReplayable
+      ? ['Requests of the time before the restore can be replayed until six minutes after it.']
+      : []),
+    ...ofState('NOT_COMPARED').map(
+      ({ supplier }) => `The list of ${supplier} has not been compared since the restore.`,
+    ),
+    ...ofState('NO_LIST').map(
+      ({ supplier }) => `${supplier} has no list of orders: ask it what it sold since the backup.`,
+    ),
+    ...ofState('RANGE').map(
+      ({ supplier }) =>
+        `${supplier} has no list of orders, and is paused: ask it what it sold since the backup, let iccidRange begin after the last ICCID that was sold, and resume it.`,
+    ),
+    ...(report.theirs.length > 0
+      ? [`${report.theirs.length} eSIMs that suppliers list belong to no order: debit the dealers that have them.`]
+      : []),
+    ...(unlisted.length > 0 ? [`These dealers have sent no list of their orders: ${namesOf(unlisted)}.`] : []),
+  ]
+}
+
+function namesOf(dealers: readonly { clientName: string }[]): string {
+  const names = dealers.slice(0, NAMED_MAX).map(({ clientName }) => clientName)
+  return dealers.length > NAMED_MAX ? `${names.join(', ')} and ${dealers.length - NAMED_MAX} more` : names.join(', ')
+}

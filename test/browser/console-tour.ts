@@ -120,6 +120,7 @@ function operatorStops(testbed: ConsoleTestbed, demo: Demo): Stop[] {
     stop('operator-settings', '/settings'),
     stop('people', '/people'),
     stop('audit', '/audit'),
+    stop('recovery', '/recovery'),
     stop('audit-entry', '/audit', (at) => at.locator('[data-row] button').first().click()),
     stop('account', '/account'),
     stop('design', '/design'),

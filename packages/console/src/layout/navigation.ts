@@ -115,6 +115,7 @@ const operatorItems = (me: Me): NavigationItem[] => [
       { to: '/settings', label: t.operatorSettings.title },
       { to: '/people', label: t.people.title },
       AUDIT,
+      { to: '/recovery', label: t.recovery.title },
       ...(me.hasCells ? [{ to: '/cells', label: t.cells.title }] : []),
     ]),
     isLast: true,

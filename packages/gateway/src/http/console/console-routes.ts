@@ -12,6 +12,7 @@ import { searchRoutes } from './home/search.ts'
 import type { Route } from './kernel/route.ts'
 import { auditRoutes } from './operations/audit-log.ts'
 import { operatorSettingsRoutes } from './operations/operator-settings.ts'
+import { recoveryRoutes } from './operations/recovery.ts'
 import { trialDataRoutes } from './operations/trial-data.ts'
 import { buyablePackageRoutes } from './orders/buyable-packages.ts'
 import { orderActionRoutes } from './orders/order-actions.ts'
@@ -75,6 +76,7 @@ export const routes: readonly Route[] = [
   ...dashboardRoutes,
   ...salesRoutes,
   ...cellRoutes,
+  ...recoveryRoutes,
   ...setupRoutes,
   ...trialDataRoutes,
   ...noteRoutes,

@@ -24,7 +24,7 @@ import { claimBalance, readBalance } from '#suppliers/balance/read-balance.ts'
 import { addSupplier } from '#suppliers/manage-suppliers.ts'
 import { resetSecret } from '#tenants/app-secret.ts'
 import { createKey } from '#tenants/keys/manage-keys.ts'
-import { addPackage } from '#test/harness/shop.ts'
+import { addPackage, payOrders } from '#test/harness/shop.ts'
 import { issueDueStatements } from '#wallet/statement/issue-loop.ts'
 import { addPerson, addTenant, browser, type ConsoleTestbed, PASSWORD, startConsole } from './console-testbed.ts'
 import { addPasskey, type SeededIds, seedTenant } from './seeded-console.ts'
@@ -63,6 +63,7 @@ beforeAll(async () => {
     await testbed.db.query({ text: `update people set muted_alerts = '{LOW_STOCK}'` })
   }
   await fillLists()
+  await fillRecovery()
 })
 afterAll(async () => {
   await testbed.stop()
@@ -207,6 +208,21 @@ const PRODUCT = {
 }
 
 /** Creates a row for every list, through the calls of an operator's script. */
+/** A restore of a backup, with something in every part of its report. */
+async function fillRecovery() {
+  await payOrders(testbed.db, tenantId, 'JP')
+  await testbed.db.query({
+    text: `insert into restores (restore_id, backup_started_at, restored_at, prepared_at, paused_suppliers)
+           values (gen_random_uuid(), now() - interval '2 hours', now(), now(), '{}')`,
+  })
+  await testbed.db.query({
+    text: `insert into restored_transactions (tenant_id, transaction_id, listed, order_no, amount) values ($1, 'T', true, 'N', 5)`,
+    values: [tenantId],
+  })
+  await testbed.db.query({ text: `update unclaimed_esims set found_at = now() + interval '1 second'` })
+  await testbed.db.query({ text: 'update stock_codes set held_at = now()' })
+}
+
 async function fillLists() {
   const settings = { newDealerQpsLimit: 50, alertEmails: ['ops@operator.test'] }
   await setOperatorSettings(testbed.deps, settings, SYSTEM)

@@ -9,7 +9,12 @@ export function keepFocusOfBusyButtons(page: Document): void {
   })
   new MutationObserver((changes) => {
     for (const { target } of changes)
-      if (target === last && target instanceof HTMLButtonElement && !target.disabled && page.activeElement === page.body)
+      if (
+        target === last &&
+        target instanceof HTMLButtonElement &&
+        !target.disabled &&
+        page.activeElement === page.body
+      )
         target.focus({ preventScroll: true })
   }).observe(page, { subtree: true, attributeFilter: ['disabled'] })
 }

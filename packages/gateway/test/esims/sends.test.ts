@@ -101,7 +101,9 @@ it('content is the eSIM and the address, in one namespace with orders and action
   await send(later)
   await bed.delivered()
   const line = { packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }] }
-  expect((await bed.json(bed.dealer, 'esim/order', { transactionId: later.transactionId, ...line })).code).toBe('200012')
+  expect((await bed.json(bed.dealer, 'esim/order', { transactionId: later.transactionId, ...line })).code).toBe(
+    '200012',
+  )
   const taken = { order: randomUUID(), topUp: randomUUID() }
   await bed.json(bed.dealer, 'esim/order', { transactionId: taken.order, ...line })
   await bed.topUp(esim, { transactionId: taken.topUp })

@@ -10,7 +10,7 @@ import { Hint } from '#parts/values.tsx'
 import { isOperatorAdmin, useSession } from '#people/sign-in/session.ts'
 import { interpolate, t } from '#strings/strings.ts'
 
-export type StepName = keyof Setup['steps']
+type StepName = keyof Setup['steps']
 
 // Loaded when a step is opened: its forms are larger than the dashboard.
 const SetupDialog = lazy(() => import('./setup-dialog.tsx'))

@@ -1,12 +1,17 @@
 import type { Setup } from '@dealer-esim/gateway/http/console/home/guided-start.ts'
-import type { StepName } from './checklist.tsx'
 import { DealerWizard } from './dealer-wizard.tsx'
 import { GoLiveDialog } from './go-live.tsx'
 import { CatalogueStep, SecondFactorStep, SupplierStep, WebhookStep } from './step-dialog.tsx'
 import { TestOrder } from './test-order.tsx'
 
+interface SetupDialogProps {
+  step: keyof Setup['steps']
+  setup: Setup
+  onClose(): void
+}
+
 /** The dialog of a step of the guided start. */
-export default function SetupDialog({ step, setup, onClose }: { step: StepName; setup: Setup; onClose(): void }) {
+export default function SetupDialog({ step, setup, onClose }: SetupDialogProps) {
   const { dealer, testPackage } = setup
   switch (step) {
     case 'dealer':

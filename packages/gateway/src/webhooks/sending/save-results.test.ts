@@ -52,7 +52,7 @@ test('a writer waits for more results before saving a small batch, but saves a f
   await turn()
   expect(written.slice(0, 2)).toEqual([RESULTS_MAX, RESULTS_MAX])
   add(1)
-  await vi.waitFor(() => expect(written.slice(2)).toEqual([RESULTS_TO_GATHER + 1]), { interval: 1 }, 20_000)
+  await vi.waitFor(() => expect(written.slice(2)).toEqual([RESULTS_TO_GATHER + 1]), { interval: 1, timeout: 20_000 })
   expect(performance.now() - startedAt).toBeGreaterThan(RESULTS_GATHER_MS / 2)
 })
 
@@ -65,7 +65,7 @@ test('results with an unconfirmed commit count as saved if their attempts are in
   const { written, metrics, add } = writer(failures)
   const lost = vi.spyOn(metrics.saveFailures, 'inc')
   add(1)
-  await vi.waitFor(() => expect(written).toEqual([1]), { interval: 1 }, 20_000)
+  await vi.waitFor(() => expect(written).toEqual([1]), { interval: 1, timeout: 20_000 })
   expect(failures).toEqual([])
   expect(lost).not.toHaveBeenCalled()
 })

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, expect, it } from 'vitest'
+import { roundNumbers } from '../packages/console/light-libraries.ts'
 import { root } from './local-gateway.ts'
 
 const SCRIPT_SIZE_MAX_BYTES = 250_000
@@ -37,4 +38,10 @@ it('the console’s first page loads at most 250 kB of compressed script, includ
   console.log(`first load: ${sizes.length} scripts, ${(bytes / 1000).toFixed(1)} kB compressed`)
   expect(bytes).toBeGreaterThan(100_000)
   expect(bytes).toBeLessThan(SCRIPT_SIZE_MAX_BYTES)
+})
+
+it('numbers of a flag’s path are rounded and stay apart', () => {
+  expect(roundNumbers('m47.8 138.9-4-12.8H26.2l.4.5')).toBe('m48 139-4-13H26l0 1')
+  expect(roundNumbers('M12.8-.3 4.6')).toBe('M13 0 5')
+  expect(roundNumbers('M0 0h513v342H0z')).toBe('M0 0h513v342H0z')
 })

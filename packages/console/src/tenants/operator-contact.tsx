@@ -54,7 +54,7 @@ function Line({ Icon, children }: { Icon: typeof IconMail; children: ReactNode }
   )
 }
 
-/** Who answers a dealer's question, in a sentence, and how else to ask. */
+/** A sentence that says who answers a dealer's question, and how else to ask. */
 export function OperatorAnswers() {
   const operator = useOperator()
   if (!operator?.isReachable) return null

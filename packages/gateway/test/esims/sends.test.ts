@@ -96,7 +96,7 @@ it('content is the eSIM and the address, in one namespace with orders and action
     ['esim/cancel', { transactionId, action: 'CANCEL', esimTranNo }],
   ] as const)
     expect([operation, (await bed.json(bed.dealer, operation, other)).code]).toEqual([operation, '200012'])
-  // Of a wallet that the node has cached since the send, an order is placed without reading first.
+  // The node has cached the wallet since the send, so it places an order without reading first.
   const later = to()
   await send(later)
   await bed.delivered()

@@ -133,11 +133,9 @@ export function decideWallet(before: Wallet, inputs: readonly OrderInput[], cont
   const verdicts = inputs.map((input): Verdict => {
     const { transactionId } = input.request
     const restored = context.restored?.get(wallet.tenantId)?.get(transactionId)
-    const held = restored && RESTORED_REFUSALS[restored]
-    if (held && restored === 'TENANT_HELD') return refuse(held.code, held.parts)
     const earlier = existing?.get(transactionId) ?? placed.get(transactionId)
-    if (earlier) return replayOrConflict(input, earlier)
-    if (held) return refuse(held.code, held.parts)
+    if (earlier && restored !== 'TENANT_HELD') return replayOrConflict(input, earlier)
+    if (restored) return refuse(RESTORED_REFUSALS[restored].code, RESTORED_REFUSALS[restored].parts)
     const refusedSend = refuseHandOver(input)
     if (refusedSend) return refusedSend
     const priced = input.orderType === 'TOPUP' ? priceTopUp(input, addedVolumes, context) : priceLines(input, context)

@@ -90,8 +90,7 @@ export const VARIABLES = {
   },
   dataDir: {
     name: 'DATA_DIR',
-    description:
-      'Folder of the embedded PostgreSQL and of a local deployment’s secrets. Only one gateway at a time can use it.',
+    description: 'Folder of the embedded PostgreSQL and of a local deployment’s secrets. Only one gateway can use it.',
     parse: (value: string) => resolve(value),
     default: '.data',
   },
@@ -257,8 +256,7 @@ export const VARIABLES = {
   },
   oidcPasswords: {
     name: 'OIDC_PASSWORDS',
-    description:
-      '`off`: people of `OIDC_DOMAINS` cannot sign in with a password, only through the provider or with a passkey.',
+    description: '`off`: people of `OIDC_DOMAINS` sign in through the provider or with a passkey, not with a password.',
     parse: oneOf(['on', 'off'] as const),
     default: 'on',
   },

@@ -1,8 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { operationNames, QPS_LIMIT_MAX, type RtOperationName, rtOperations } from '@dealer-esim/contract'
-import { createDb } from '@dealer-esim/lib/postgres/db.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { listPeers } from '#platform/deployment/peers.ts'
 import { suspendTenant } from '#tenants/change-tenant.ts'
 import {
   ALLOWED_OPERATIONS,
@@ -329,27 +327,6 @@ describe('keys', () => {
     const [newest] = await listKeys(deps.db, dealer.tenantId)
     await revokeKey(deps, dealer.tenantId, newest!.appKey, OPERATOR)
     expect(await make({ label: newest!.label })).toBe('made')
-  })
-
-  it.each([
-    ['with its process id', (keys: string) => `dealer-esim gateway 4711 ${keys}`],
-    ['whose name had no room for it', (keys: string) => `dealer-esim wake ${keys}`],
-  ])('are made only once no gateway of an older release is connected, %s', async (_, nameOf) => {
-    const { deps } = bed.node
-    const dealer = await dealerWith()
-    const applicationName = nameOf(`keys=${deps.cipher.keyIds.join(',')}`)
-    const older = createDb({ url: deps.config.databaseUrl!, poolSize: 1, applicationName })
-    try {
-      await older.query({ text: 'select 1' })
-      const refusal = await keyOf(dealer).catch((error) => error)
-      expect(refusal).toMatchObject({ status: 409, code: 'OLDER_RELEASE_CONNECTED' })
-      expect(refusal.message).toMatch(/knows no restricted keys.*connection \d+\)\. Replace/)
-      expect(await listKeys(deps.db, dealer.tenantId)).toEqual([])
-    } finally {
-      await older.close()
-      await waitUntil(async () => (await listPeers(deps.db)).every(({ release }) => release > 1))
-    }
-    expect((await json(await keyOf(dealer), 'health')).code).toBe('000000')
   })
 
   it('remember their last use with one write a minute and node, and are found by another tenant never', async () => {

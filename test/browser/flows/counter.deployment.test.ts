@@ -1,7 +1,7 @@
 import { type SmtpReceiver, startSmtpReceiver } from '@dealer-esim/gateway/test/harness/servers/smtp-receiver.ts'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isBrowserAvailable } from './chromium.ts'
+import { isBrowserAvailable } from '../chromium.ts'
 import {
   api,
   button,
@@ -12,8 +12,8 @@ import {
   PASSWORD,
   signInAsOperator,
   startTestbed,
-} from './console-testbed.ts'
-import { announced, Hands, isFocusKept } from './flows/hands.ts'
+} from '../console-testbed.ts'
+import { announced, Hands, isFocusKept } from './hands.ts'
 
 const CONTACT = { name: 'Harbour eSIM', email: 'help@harbour.test', phone: '+49 30 5550', hours: 'Mon–Sat 9–18' }
 

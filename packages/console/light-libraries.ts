@@ -25,10 +25,11 @@ const COMPONENT = /@mantine[\\/]core[\\/]esm[\\/]components[\\/].*\.mjs$/
 /** Such as `Menu.Sub = MenuSub;`, a line of its own. */
 const PART = /^([A-Z]\w*\.[A-Z]\w*) = \w+;$/gm
 
-/** Such as Menu.Item: named by the console, or by a component of the library. */
-function usedParts(): Set<string> {
-  const library = join(dirname(createRequire(import.meta.url).resolve('@mantine/core')), '../esm/components')
-  const sources = [...filesOf(join(import.meta.dirname, 'src'), /\.tsx?$/), ...filesOf(library, /\.mjs$/)]
+/** Such as Menu.Item: named by the console, or anywhere in its libraries. */
+export function usedParts(): Set<string> {
+  const library = (name: string) => join(dirname(createRequire(import.meta.url).resolve(name)), '../esm')
+  const libraries = ['@mantine/core', '@mantine/notifications'].flatMap((name) => filesOf(library(name), /\.mjs$/))
+  const sources = [...filesOf(join(import.meta.dirname, 'src'), /\.tsx?$/), ...libraries]
   return new Set(
     sources.flatMap((path) => {
       // Not where a part is assigned, and not in a message.

@@ -93,6 +93,8 @@ const ORDERS: Record<string, () => Promise<Purchase>> = {
   '200011': async () => order(bed.dealer, lines({ packageCode: 'JP_GONE' })),
   '200012': () => conflicting(order(bed.dealer), lines({ count: 2 })),
   '200014': async () => order(await dealerWith({ dailySpendLimit: 44_999n })),
+  '200018': async () => order(bed.dealer, lines({ brand: 'nobody' })),
+  '200019': async () => order(bed.dealer, lines({ deliverTo: { email: 'traveller@example.com' } })),
   '310241': async () => order(bed.dealer, lines({ packageCode: 'NOTHING' })),
   '310244': async () => order(bed.dealer, lines({ packageCode: 'JP_OFF' })),
 }
@@ -215,6 +217,7 @@ it('an accepted dry run names the eSIMs that can be delivered now, null where th
     expect(counted).toEqual([{ packageCode: 'JP_1_7', ...line, available: 7 }])
   } finally {
     await db.query({ text: `delete from stock_levels where supplier = 'sandbox' and product_code = 'JP_1_7'` })
+    await waitUntil(async () => (await available())[0].available === null)
   }
 })
 

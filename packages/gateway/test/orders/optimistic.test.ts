@@ -340,7 +340,7 @@ describe('an order that this node has answered recently', () => {
     })
     const dealer = await openDealer(placer)
     expect(balanceAfter(await place(placer, dealer, { transactionId: 'T-first' }))).toBe('replayed')
-    expect(statements.slice(-2)).toEqual([LOCKS, READS_CONTEXT])
+    expect(statements.slice(-3)).toEqual([LOCKS, READS_CONTEXT, 'orders-restored'])
     expect(await ordersIn(dealer)).toBe(1n)
   })
 })

@@ -22,7 +22,7 @@ export const MOVED_TABLES: readonly MovedTable[] = [
   ...replaced('tenant_price_plans', 'tenant_price_groups', 'tenant_prices', 'notes', 'webhook_endpoints'),
   ...replaced('webhook_replays', 'transfers', 'wallet_adjustments'),
   { table: 'top_up_requests', again: 'update' },
-  ...replaced('top_up_receipts', 'issued_statements', 'orders'),
+  ...replaced('top_up_receipts', 'issued_statements', 'restored_transactions', 'orders'),
   { table: 'order_items', again: 'update' },
   ...replaced('profiles', 'esim_actions', 'esim_sends'),
   ...replaced('supplier_attempts', 'orphans', 'watched_items', 'resolved_codes'),
@@ -82,5 +82,7 @@ export const EXEMPT_TABLES: Readonly<Record<string, string>> = {
   person_links: 'lead to the console of the source; the operator makes new ones',
   stock_codes: 'each cell sells its own stock; what was delivered is in profiles',
   esim_go_claims: 'which order of this cell takes the next eSIM of a bundle',
+  recovered_tenants: 'says of a restore of this cell who was released from it',
+  restored_lists: 'says of a restore of this cell whose lists were read',
   unclaimed_esims: 'a list of the supplier, compared with all orders of a cell',
 }

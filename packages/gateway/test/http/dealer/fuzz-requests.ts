@@ -35,7 +35,10 @@ function fitting(schema: Schema): fc.Arbitrary<unknown> {
     case 'object': {
       const members = Object.entries(schema.properties ?? {})
       const own = Object.fromEntries(
-        members.map(([name, member]) => [name, name === 'callbackUrl' ? callback : fitting(member)]),
+        members.map(([name, member]) => [
+          name,
+          name === 'callbackUrl' ? callback : HAND_OVER.has(name) ? seldom(fitting(member)) : fitting(member),
+        ]),
       )
       return fc.record<Record<string, unknown>>(own, { requiredKeys: schema.required ?? [] })
     }
@@ -56,6 +59,11 @@ function fitting(schema: Schema): fc.Arbitrary<unknown> {
       throw new Error(`a schema of type ${schema.type} is new here`)
   }
 }
+
+/** Most values of these are refused before anything else of an order is looked at. */
+const HAND_OVER = new Set(['brand', 'deliverTo', 'language'])
+const seldom = (values: fc.Arbitrary<unknown>) =>
+  fc.oneof({ weight: 7, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: values })
 
 const word = fc.string({ unit: fc.constantFrom(...'ABZ019_.:-'), minLength: 1, maxLength: 12 })
 const callback = fc.oneof(fc.constantFrom(...CALLBACKS), fc.constant(null))

@@ -62,11 +62,11 @@ async function codeOf(operation: string, request: object): Promise<string> {
 }
 
 describe('order/list', () => {
-  test('returns each order as esim/query does, but without eSIMs and history', async () => {
+  test('returns each order as esim/query does, but without eSIMs, sends and history', async () => {
     for (const order of orders) {
       const { data } = await api.json(dealer, 'esim/query', { orderNo: order.orderNo })
-      const { requestId: _, profileList, statusHistory, ...rest } = data
-      expect([profileList.length > 0, statusHistory.length > 0]).toEqual([true, true])
+      const { requestId: _, profileList, sendList, statusHistory, ...rest } = data
+      expect([profileList.length > 0, sendList, statusHistory.length > 0]).toEqual([true, [], true])
       expect(rest).toEqual(order)
     }
   })

@@ -185,6 +185,7 @@ const LOOPS = [
   'profiles',
   'questions',
   'reconcile',
+  'recovery',
   'retention',
   'review alerts',
   'statements',

@@ -140,6 +140,11 @@ async function fillOtherTables(tenantId: string): Promise<void> {
     values: [tenantId, systemIds.uuid(), oldCipher.encrypt('secret', tenantId)],
   })
   await db.query({
+    text: `insert into esim_sends (tenant_id, send_id, order_id, item_no, traveller, created_at, updated_at)
+           values ($1, $2, $2, 1, $3, now(), now())`,
+    values: [tenantId, systemIds.uuid(), oldCipher.encrypt('traveller', tenantId)],
+  })
+  await db.query({
     text: 'insert into webhook_endpoints (tenant_id, callback_url, enabled) values ($1, $2, false)',
     values: [tenantId, oldCipher.encrypt('https://receiver.example/?token=t', tenantId)],
   })
@@ -165,6 +170,7 @@ describe('the rotation of the master key', () => {
   it('covers every bytea column in the schema except those with a stated reason', async () => {
     const plain: Record<string, string> = {
       'access_tokens.token_hash': 'a hash',
+      'esim_sends.recipient_hash': 'a keyed hash',
       'passkeys.credential_id': 'public: every authenticator request names it',
       'passkeys.public_key': 'public',
       'person_links.token_hash': 'a hash',

@@ -7,6 +7,7 @@ import { decideTransaction, type ListMatch, matchDealerList } from '#operations/
 import { parseEvidence } from '#orders/justification.ts'
 import { releaseHeldCodes, type SoldSince } from '#stock/held-codes.ts'
 import { parseIccids } from '#stock/iccid-file.ts'
+import { inTransaction } from '../kernel/cli-deps.ts'
 import { UsageError } from '../kernel/cli-failure.ts'
 import { openFile } from '../kernel/cli-files.ts'
 import { withSuppliers } from '../kernel/cli-outbound.ts'
@@ -62,25 +63,29 @@ function transactionCommands(recovery: Command, context: AdminContext): void {
       })
     })
   recovery
-    .command('decide <tenant-id> <transaction-id>')
-    .description('Record whether a transactionId was sold before the restore. Otherwise the dealer may use it again.')
-    .option('--sold', 'it is refused permanently')
-    .option('--not-sold', 'nobody has sold it')
+    .command('decide <tenant-id> <transaction-ids...>')
+    .description('Record whether transactionIds were sold before the restore. Otherwise the dealer may use them again.')
+    .option('--sold', 'they are refused permanently')
+    .option('--not-sold', 'nobody has sold them')
     .requiredOption('--evidence <text>', 'who said so')
-    .action(
-      async (
-        tenantId: string,
-        transactionId: string,
-        options: { sold?: boolean; notSold?: boolean; evidence: string },
-      ) => {
-        if (options.sold === options.notSold) throw new UsageError('Give either --sold or --not-sold.')
-        const state = options.sold ? 'SOLD' : 'NOT_SOLD'
-        await context.withDeps((deps) =>
-          decideTransaction(deps, { tenantId, transactionId, state, evidence: options.evidence }, context.by),
-        )
-        context.print(`${transactionId} is ${state}.`, { tenantId, transactionId, state })
-      },
-    )
+    .action(async (tenantId: string, transactionIds: string[], options: DecideOptions) => {
+      const { sold, notSold, evidence } = options
+      if (sold === notSold) throw new UsageError('Give either --sold or --not-sold.')
+      const state = sold ? 'SOLD' : 'NOT_SOLD'
+      await context.withDeps((deps) =>
+        inTransaction(deps, async (within) => {
+          for (const transactionId of transactionIds)
+            await decideTransaction(within, { tenantId, transactionId, state, evidence }, context.by)
+        }),
+      )
+      context.print(`${state}: ${transactionIds.join(', ')}.`, { tenantId, transactionIds, state })
+    })
+}
+
+interface DecideOptions {
+  sold?: boolean
+  notSold?: boolean
+  evidence: string
 }
 
 interface StockOptions extends TableOptions {

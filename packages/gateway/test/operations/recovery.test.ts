@@ -6,9 +6,12 @@ import { DEFAULT_SCHEMA } from '@dealer-esim/lib/postgres/schema.ts'
 import { DealerEsim } from '@dealer-esim/sdk'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { MAILS } from '#alerts/mail/send-mail.ts'
+import { keepRepeated } from '#orders/placing/restored-orders.ts'
 import { claimJobs } from '#platform/jobs.ts'
+import { lockWallet } from '#wallet/ledger/lock-wallets.ts'
 import { findDue } from '#wallet/statement/issue-loop.ts'
 import { createEmptyDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { waitForBlockedStatements } from '../harness/databases/statements.ts'
 import { adminJsonWith, adminWith } from '../harness/processes/admin-in-process.ts'
 import {
   type GatewayProcess,
@@ -200,12 +203,29 @@ test('a released dealer buys nothing twice, and only what was decided', async ()
   await expect(order('LATER')).rejects.toMatchObject({ code: '200012' })
   await expect(order('NEW')).rejects.toMatchObject({ code: '000002' })
   await expect(order('ALONE')).rejects.toMatchObject({ code: '000002' })
-  await adminJsonWith(['recovery', 'decide', tenantId, 'NEW', '--not-sold', '--evidence', 'no supplier has it'], env)
+  const decide = ['recovery', 'decide', tenantId, '--not-sold', '--evidence', 'no supplier has it']
+  expect(await failure(...decide, 'NEW', 'UNSEEN')).toBe('There is no transactionId UNSEEN.')
+  await expect(order('NEW')).rejects.toMatchObject({ code: '000002' })
+  await adminJsonWith([...decide, 'ALONE', 'NEW'], env)
   await order('NEW')
   await delivered('NEW')
   await order('AFTER')
   expect(await findDue(db, undefined)).not.toEqual([])
   await delivered('AFTER')
+})
+
+test('a decision waits for an order that is being refused, and both succeed', async () => {
+  const decide = ['recovery', 'decide', tenantId, 'ALONE', '--sold', '--evidence', 'the dealer said so']
+  const decided = await db.tx(async (tx) => {
+    await lockWallet(tx, tenantId)
+    const deciding = adminWith(decide, env)
+    await waitForBlockedStatements(db)
+    keepRepeated(tx, [{ tenant: { tenantId }, request: { transactionId: 'ALONE' } }])
+    return { deciding }
+  })
+  expect(await decided.deciding).toMatchObject({ code: 0 })
+  const order = esim.order({ transactionId: 'ALONE', packageInfoList: line('JP_1_7') })
+  await expect(order).rejects.toMatchObject({ code: '200012' })
 })
 
 test('no held code is sold, and a code that was sold is never sold again', async () => {

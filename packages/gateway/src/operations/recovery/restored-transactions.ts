@@ -7,7 +7,7 @@ import { headerKey } from '@dealer-esim/lib/table-files/table-columns.ts'
 import { type Source, UnreadableFile } from '@dealer-esim/lib/table-files/unreadable-file.ts'
 import { parseEvidence } from '#orders/justification.ts'
 import { audit, type By } from '#platform/audit/audit.ts'
-import { lockWallet, touchWallet } from '#wallet/ledger/lock-wallets.ts'
+import { lockTenantWallet, touchWallet } from '#wallet/ledger/lock-wallets.ts'
 import { getRecovery } from './recovery-state.ts'
 
 /** A transactionId that may have been used after the backup. */
@@ -56,9 +56,7 @@ export async function matchDealerList(
   const orders = await readOrders(file, answers)
   return deps.db.tx(async (tx) => {
     await getRecovery(tx)
-    const [known] = await tx.query({ text: 'select from tenants where tenant_id = $1', values: [tenantId] })
-    if (!known) throw notFound('tenant', tenantId)
-    touchWallet(tx, await lockWallet(tx, tenantId)) // an order decided on a cached wallet must not overlook the list
+    touchWallet(tx, await lockTenantWallet(tx, tenantId)) // an order decided on a cached wallet must not overlook the list
     const matches = await matchOrders(tx, tenantId, orders)
     const unknown = matches.filter(({ match }) => match === 'SUPPLIER_HAS_IT' || match === 'DEALER_ALONE')
     tx.send({
@@ -175,7 +173,7 @@ function orderOf(row: number, transactionId: string, orderNo: string, amount: st
 /**
  * Records whether a transactionId was sold before the restore: if so, it is refused permanently with 200012; otherwise the
  * dealer may use it.
- * @throws Refusal if the transactionId is not among those that recovery has seen
+ * @throws Refusal if there is no such tenant, or the transactionId is not among those that recovery has seen
  */
 export async function decideTransaction(
   deps: { db: Db; ids: Ids },
@@ -185,12 +183,12 @@ export async function decideTransaction(
   const { tenantId, transactionId, state } = decision
   const proof = parseEvidence(decision.evidence)
   await deps.db.tx(async (tx) => {
+    touchWallet(tx, await lockTenantWallet(tx, tenantId)) // before the row, as orders do
     const [before] = await tx.query<{ state: string }>({
       text: 'select state from restored_transactions where tenant_id = $1 and transaction_id = $2 for update',
       values: [tenantId, transactionId],
     })
     if (!before) throw notFound('transactionId', transactionId)
-    touchWallet(tx, await lockWallet(tx, tenantId))
     tx.send({
       text: 'update restored_transactions set state = $3, proof = $4 where tenant_id = $1 and transaction_id = $2',
       values: [tenantId, transactionId, state, proof],

@@ -58,7 +58,7 @@ export const RESTORED_REFUSALS: Record<Restored, { code: FailureCode; parts: Err
  * Remembers the transactionIds of orders that were refused because their dealers are in recovery: after the release they
  * buy nothing until an operator has decided on each (operations/recovery).
  */
-export function keepRepeated(tx: Tx, inputs: readonly OrderInput[]): void {
+export function keepRepeated(tx: Tx, inputs: readonly Repeated[]): void {
   if (inputs.length === 0) return
   tx.send({
     name: 'orders-keep-repeated',
@@ -70,6 +70,11 @@ export function keepRepeated(tx: Tx, inputs: readonly OrderInput[]): void {
       textArray(inputs.map(({ request }) => request.transactionId)),
     ],
   })
+}
+
+interface Repeated {
+  tenant: { tenantId: string }
+  request: { transactionId: string }
 }
 
 const INPUTS: Columns = { tenant_id: 'uuid', transaction_id: 'text' }

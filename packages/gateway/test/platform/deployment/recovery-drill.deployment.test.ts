@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { formatMoney, makeIccid } from '@dealer-esim/contract'
+import { formatMoney, makeIccid, QPS_LIMIT_MAX } from '@dealer-esim/contract'
 import { DEFAULT_SCHEMA } from '@dealer-esim/lib/postgres/schema.ts'
 import { DealerEsim } from '@dealer-esim/sdk'
 import { createSimulator, type Simulator } from '@dealer-esim/wholesaler-simulators'
@@ -121,6 +121,8 @@ async function addSuppliers(): Promise<void> {
       values: [packageOf(name), PRICE],
     })
   }
+  // A fast machine repeats more orders a second than dealers may by default.
+  await shop.db.query({ text: 'update tenants set qps_limit = $1, version = version + 1', values: [QPS_LIMIT_MAX] })
   await shop.db.query({ text: 'update catalogue_version set version = version + 1, changed_at = clock_timestamp()' })
   await shop.close()
   for (const name of NAMES) {

@@ -1,5 +1,7 @@
 import { ESIM_STATUSES, SMDP_STATUSES } from '@dealer-esim/contract'
 import type { ProfileRow } from '@dealer-esim/gateway/http/console/esims/esims.ts'
+import { Button, Group, Text } from '@mantine/core'
+import { useState } from 'react'
 import { PackageName } from '#catalogue/package-name.tsx'
 import { periodRange } from '#lists/list-period.ts'
 import type { ListView } from '#lists/list-views.tsx'
@@ -12,11 +14,13 @@ import { figureColumn, timeColumn } from '#parts/list-columns.tsx'
 import { Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
-import { Status, StatusMark } from '#parts/values.tsx'
-import { isOperator, useSession } from '#people/sign-in/session.ts'
-import { t } from '#strings/strings.ts'
+import { Status } from '#parts/values.tsx'
+import { canSend, isOperator, useSession } from '#people/sign-in/session.ts'
+import { plural, t } from '#strings/strings.ts'
 import { DealerName } from '#tenants/dealer-name.tsx'
+import { SendMany } from './send-many.tsx'
 import { parseTypedIccid } from './typed-iccid.ts'
+import { SentMark } from './use-sends.tsx'
 
 const VIEWS: ListView[] = (['GOT_RESOURCE', 'IN_USE', 'USED_UP'] as const).map((esimStatus) => ({
   label: t.statuses[esimStatus],
@@ -40,6 +44,8 @@ export function EsimsPage() {
   const isIncomplete = filters.iccid !== undefined && iccid === undefined && email === undefined
   const query = { iccid, email, esimStatus, smdpStatus, tenantId, orderNo, ...periodRange(filters) }
   const list = useList<ProfileRow>('/profiles', 'profiles', query, { enabled: !isIncomplete })
+  const [selected, setSelected] = useState<string[]>([])
+  const chosen = (list.rows ?? []).filter((row) => selected.includes(row.profileId))
   return (
     <Page title={t.esims.title}>
       <List<ProfileRow>
@@ -49,6 +55,8 @@ export function EsimsPage() {
         search={<SearchBox name="iccid" label={t.esims.search} />}
         filters={choices}
         views={VIEWS}
+        {...(canSend(me) && { selected, onSelect: setSelected })}
+        {...(chosen.length > 0 && { bulk: <EsimBulk esims={chosen} onClear={() => setSelected([])} /> })}
         idOf={(row) => row.profileId}
         to={(row) => `/tenants/${row.tenantId}/profiles/${row.profileId}`}
         empty={
@@ -84,12 +92,7 @@ export function EsimsPage() {
             title: t.esims.traveller,
             render: ({ traveller }) => <span data-from-gateway>{traveller?.name ?? traveller?.email ?? '–'}</span>,
           },
-          {
-            accessor: 'sendStatus',
-            title: t.esims.sent,
-            optional: true,
-            render: ({ sendStatus }) => <SentMark status={sendStatus} />,
-          },
+          { accessor: 'sendStatus', title: t.esims.sent, width: 120, render: (row) => <SentMark profile={row} /> },
           { accessor: 'iccid', title: t.esims.iccid, cellsClassName: 'mono' },
           {
             accessor: 'esimStatus',
@@ -114,9 +117,23 @@ export function EsimsPage() {
   )
 }
 
-function SentMark({ status }: { status: ProfileRow['sendStatus'] }) {
-  if (status === null) return <>–</>
-  return <StatusMark tone={status === 'FAILED' ? 'bad' : 'ok'}>{t.esims.sentWords[status]}</StatusMark>
+/** The bar above the list while eSIMs are selected. */
+function EsimBulk({ esims, onClear }: { esims: ProfileRow[]; onClear(): void }) {
+  const [isSending, setIsSending] = useState(false)
+  return (
+    <Group gap="xs" className="list-bar" data-bulk>
+      <Text size="sm" fw={600}>
+        {plural(t.lists.bulk.selected, esims.length)}
+      </Text>
+      <Button size="xs" variant="default" onClick={() => setIsSending(true)}>
+        {t.esims.many.title}
+      </Button>
+      <Button size="xs" variant="subtle" onClick={onClear}>
+        {t.lists.bulk.clear}
+      </Button>
+      {isSending && <SendMany esims={esims} onClose={() => setIsSending(false)} />}
+    </Group>
+  )
 }
 
 export function formatUsage({ orderUsage, totalVolume }: ProfileRow): string {

@@ -12,6 +12,7 @@ import { ErrorText, Loading } from '#parts/load-states.tsx'
 import { Hint, StatusMark } from '#parts/values.tsx'
 import { isOperator, useSession } from '#people/sign-in/session.ts'
 import { interpolate, plural, t } from '#strings/strings.ts'
+import { isInstalled, newKey } from './use-sends.tsx'
 
 interface TicketProps {
   path: string
@@ -224,14 +225,10 @@ function SendForm({ path, traveller }: { path: string; traveller: ProfileRow['tr
   )
 }
 
-const newKey = () => `console-${crypto.randomUUID()}`
-
 /** What has become of it: sent, opened, installed. */
 function Progress({ profile }: { profile: ProfileRow }) {
-  const { sendStatus, sentAt, esimStatus, smdpStatus } = profile
-  const isInstalled = esimStatus === 'IN_USE' || ['INSTALLATION', 'ENABLED', 'DISABLED'].includes(smdpStatus ?? '')
-  const isOver = sendStatus === null && !isInstalled
-  if (isOver) return null
+  const { sendStatus, sentAt } = profile
+  if (sendStatus === null && !isInstalled(profile)) return null
   return (
     <Group gap="md" className="no-print" data-sent={sendStatus}>
       {sendStatus !== null && (
@@ -239,7 +236,7 @@ function Progress({ profile }: { profile: ProfileRow }) {
           {interpolate(t.esims.sendStatuses[sendStatus], { time: formatTime(sentAt ?? '') })}
         </StatusMark>
       )}
-      {isInstalled && <StatusMark tone="ok">{t.esims.isInstalled}</StatusMark>}
+      {isInstalled(profile) && <StatusMark tone="ok">{t.esims.isInstalled}</StatusMark>}
     </Group>
   )
 }

@@ -1,16 +1,20 @@
 import type { ProfileRow } from '@dealer-esim/gateway/http/console/esims/esims.ts'
 import type { OrderDetail, OrderItem } from '@dealer-esim/gateway/http/console/orders/orders.ts'
+import { Button } from '@mantine/core'
 import { useParams } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
+import { type ReactNode, useState } from 'react'
 import { useApi, useReloadAfter } from '#api/use-api.ts'
 import { PackageName, PackageNames } from '#catalogue/package-name.tsx'
 import { MoreMenu, Record } from '#design/record.tsx'
+import { SendMany } from '#esims/send-many.tsx'
+import { chooseTargets } from '#esims/send-pairs.ts'
+import { SentMark } from '#esims/use-sends.tsx'
 import { valueColumn } from '#parts/list-columns.tsx'
 import { LoadError, Loading } from '#parts/load-states.tsx'
 import { Card, Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { Amount, Copyable, Facts, Hint, Status, TechnicalDetails, TextLink, Timestamp } from '#parts/values.tsx'
-import { isOperator, useSession } from '#people/sign-in/session.ts'
+import { canSend, isOperator, useSession } from '#people/sign-in/session.ts'
 import { Margin } from '#sales/margin.tsx'
 import { interpolate, t } from '#strings/strings.ts'
 import { DealerName } from '#tenants/dealer-name.tsx'
@@ -131,8 +135,21 @@ function marginFacts({ margin, currencyCode }: OrderDetail): [string, ReactNode]
 }
 
 function DeliveredEsims({ order }: { order: OrderDetail }) {
+  const me = useSession()
+  const [isSending, setIsSending] = useState(false)
+  const canSendMany = canSend(me) && chooseTargets(order.profiles).targets.length > 1
   return (
-    <Card title={t.orders.deliveredEsims}>
+    <Card
+      title={t.orders.deliveredEsims}
+      {...(canSendMany && {
+        actions: (
+          <Button size="xs" variant="default" onClick={() => setIsSending(true)}>
+            {t.esims.many.title}
+          </Button>
+        ),
+      })}
+    >
+      {isSending && <SendMany esims={order.profiles} onClose={() => setIsSending(false)} />}
       <List<ProfileRow>
         label={t.orders.deliveredEsims}
         rows={order.profiles}
@@ -144,10 +161,12 @@ function DeliveredEsims({ order }: { order: OrderDetail }) {
           {
             accessor: 'packageName',
             title: t.orders.package,
+            wraps: true,
             render: (row) => <PackageName name={row.packageName} location={row.location} />,
           },
           valueColumn('esimStatus', t.esims.esimStatus, (row) => <Status status={row.esimStatus} />),
-          valueColumn('smdpStatus', t.esims.smdpStatus, (row) => <Status status={row.smdpStatus} />),
+          valueColumn('smdpStatus', t.esims.smdpStatus, (row) => <Status status={row.smdpStatus} />, { width: 170 }),
+          valueColumn('sendStatus', t.esims.sent, (row) => <SentMark profile={row} />),
           { accessor: 'iccid', title: t.esims.iccid, cellsClassName: 'mono' },
         ]}
       />

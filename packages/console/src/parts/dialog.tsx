@@ -16,6 +16,8 @@ interface DialogProps {
   onSubmit(fields: Record<string, string>): void
   submit: string
   busy?: boolean
+  /** There is nothing to submit yet. */
+  isDisabled?: boolean
   error?: Error | null
   danger?: boolean
   /** The label of the button that closes, if there is nothing to cancel any more. */
@@ -23,7 +25,7 @@ interface DialogProps {
   /** false if the submit button is the only one besides the X. */
   hasCancel?: boolean
   /** lg: for a table. */
-  size?: 'md' | 'lg'
+  size?: 'md' | 'lg' | 'xl'
   children?: ReactNode
 }
 
@@ -33,7 +35,7 @@ interface DialogProps {
  */
 export function Dialog(props: DialogProps) {
   const { title, opened, onClose, onSubmit, submit, busy = false, error, danger, children } = props
-  const { closing = t.common.cancel, hasCancel = true, size = 'md' } = props
+  const { closing = t.common.cancel, hasCancel = true, isDisabled = false, size = 'md' } = props
   useReturnFocus(opened)
   const form = useRef<HTMLFormElement>(null)
   return (
@@ -60,7 +62,7 @@ export function Dialog(props: DialogProps) {
                 {closing}
               </Button>
             )}
-            <Button type="submit" loading={busy} {...(danger && { color: 'red' })}>
+            <Button type="submit" loading={busy} disabled={isDisabled} {...(danger && { color: 'red' })}>
               {submit}
             </Button>
           </Group>

@@ -19,6 +19,8 @@ export const canAdminister = (me: Me) => canOperate(me) || me.role === 'DEALER_A
 export const mayAudit = (me: Me) => me.role !== 'DEALER_STAFF'
 /** Everyone except read-only operators. */
 export const canEdit = (me: Me) => me.role !== 'OPERATOR_READ_ONLY'
+/** May send eSIMs to travellers by e-mail. */
+export const canSend = (me: Me) => canEdit(me) && !me.viewOnly && me.isMailPossible
 
 const SIGNED_IN = 'was-signed-in'
 

@@ -6,6 +6,7 @@ import { esimActionRoutes } from './esims/esim-actions.ts'
 import { esimLifeRoutes } from './esims/esim-life.ts'
 import { topUpRoutes } from './esims/esim-top-ups.ts'
 import { profileRoutes } from './esims/esims.ts'
+import { travellerListRoutes } from './esims/traveller-lists.ts'
 import { dashboardRoutes } from './home/dashboard.ts'
 import { setupRoutes } from './home/guided-start.ts'
 import { searchRoutes } from './home/search.ts'
@@ -85,6 +86,7 @@ export const routes: readonly Route[] = [
   ...buyablePackageRoutes,
   ...placeOrderRoutes,
   ...profileRoutes,
+  ...travellerListRoutes,
   ...esimActionRoutes,
   ...esimLifeRoutes,
   ...topUpRoutes,

@@ -247,6 +247,31 @@ it('an eSIM link can be shown and mailed, with an audit entry each time and a ma
   )
 })
 
+it('a traveller is found by the exact address and is in lists and files, only for people who may send', async () => {
+  const { tenantId } = esim.dealer
+  const [email, name] = ['found@traveller.test', 'Found Traveller']
+  const dealer = await signIn('DEALER_STAFF', tenantId)
+  const path = `/tenants/${tenantId}/profiles/${esim.esimTranNo}/share-link/mail`
+  expect((await dealer.call('POST', path, { email, name })).body).toEqual({ sendStatus: 'QUEUED' })
+  const other = await dealerWith(1)
+  const may = [dealer, await signIn('OPERATOR_STAFF', null)]
+  const mayNot = [await signIn('OPERATOR_READ_ONLY', null), other.person]
+  for (const person of may) {
+    const { profiles } = (await person.call('GET', `/profiles?email=${email.toUpperCase()}`)).body
+    expect(profiles).toMatchObject([{ profileId: esim.esimTranNo, traveller: { email, name }, sendStatus: 'QUEUED' }])
+    expect((await person.call('GET', `/search?q=${email}`)).body.results).toMatchObject([
+      { kind: 'PROFILE', to: `/tenants/${tenantId}/profiles/${esim.esimTranNo}` },
+    ])
+    expect((await person.call('GET', '/search?q=found@')).body.results).toEqual([])
+  }
+  for (const person of mayNot) {
+    expect((await person.call('GET', `/profiles?email=${email}`)).body.profiles).toEqual([])
+    expect((await person.call('GET', `/search?q=${email}`)).body.results).toEqual([])
+    for (const list of ['/profiles', '/profiles.csv', `/tenants/${tenantId}/profiles/${esim.esimTranNo}`])
+      expect(JSON.stringify((await person.call('GET', list)).body)).not.toMatch(/found@|Found Traveller/i)
+  }
+})
+
 it('the codes of an eSIM include its QR code as a PNG image', async () => {
   const person = await signIn('DEALER_STAFF', esim.dealer.tenantId)
   const path = `/tenants/${esim.dealer.tenantId}/profiles/${esim.esimTranNo}/codes`

@@ -1,8 +1,11 @@
 import { orderIdOf, orderNoOf } from '@dealer-esim/contract'
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
+import { searchProfiles as searchSent } from '#esims/search-profiles.ts'
 import { parseEntryNo } from '#orders/reading/find-order.ts'
 import { searchOrders as findOrders } from '#orders/reading/search-orders.ts'
+import { hashAddress } from '#orders/traveller.ts'
+import { maySeeTravellers } from '../esims/esims.ts'
 import { type Context, EVERY_ROLE, type Route, route } from '../kernel/route.ts'
 import { CLOSED, line } from '../kernel/route-schemas.ts'
 
@@ -66,7 +69,9 @@ async function searchOrders({ deps, onlyTenant }: Context, text: string): Promis
   }))
 }
 
-async function searchProfiles({ deps, onlyTenant }: Context, text: string): Promise<Result[]> {
+async function searchProfiles(context: Context, text: string): Promise<Result[]> {
+  const { deps, onlyTenant } = context
+  if (text.includes('@')) return searchTravellers(context, text)
   const digits = text.replaceAll(/[\s-]/g, '')
   if (!/^\d{10,22}$/.test(digits)) return []
   const rows = await deps.db.query<{ tenantId: string; profileId: string; iccid: string; clientName: string }>(sql`
@@ -77,6 +82,18 @@ async function searchProfiles({ deps, onlyTenant }: Context, text: string): Prom
   return rows.map((row) => {
     const to = `/tenants/${row.tenantId}/profiles/${row.profileId}`
     return { kind: 'PROFILE' as const, label: row.iccid, detail: row.clientName, to }
+  })
+}
+
+/** The eSIMs that were sent to exactly this address, for people who may see it. */
+async function searchTravellers(context: Context, email: string): Promise<Result[]> {
+  if (!maySeeTravellers(context)) return []
+  const { deps, onlyTenant: tenantId } = context
+  const filter = { tenantId, recipientHash: hashAddress(deps.linkKey, email) }
+  const { profiles } = await searchSent(deps.db, filter, { limit: RESULTS_PER_KIND_MAX })
+  return profiles.map(({ tenantId, profileId, packageName, iccid, entryNo }) => {
+    const to = `/tenants/${tenantId}/profiles/${profileId}`
+    return { kind: 'PROFILE' as const, label: packageName, detail: `#${entryNo} · ${iccid}`, to }
   })
 }
 

@@ -27,6 +27,7 @@ export const me = Type.Object({
   deployment: Type.Enum(['local', 'test', 'production']),
   /** The address of the dealer API, for the explorer's requests. */
   publicUrl: Type.String(),
+  isMailPossible: Type.Boolean({ description: 'The gateway has a mail server' }),
   hasCells: Type.Boolean({ description: 'The gateway knows other cells, whose figures the person may see' }),
 })
 export type Me = Static<typeof me>
@@ -85,6 +86,7 @@ export async function describeMe(
     viewOnly: viewedTenantId !== null,
     deployment: deps.config.deployment,
     publicUrl: deps.links.publicUrl,
+    isMailPossible: deps.config.smtpUrl !== undefined,
     hasCells: person.tenantId === null && deps.config.cellsFile !== undefined,
   }
 }

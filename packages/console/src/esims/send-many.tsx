@@ -1,0 +1,156 @@
+import type { ProfileRow } from '@dealer-esim/gateway/http/console/esims/esims.ts'
+import type { TravellerList } from '@dealer-esim/gateway/http/console/esims/traveller-lists.ts'
+import { FileInput, Table, Text, Textarea } from '@mantine/core'
+import { useEffect, useState } from 'react'
+import { type FileAnswers, FileQuestion } from '#api/file-question.tsx'
+import { upload } from '#api/upload.ts'
+import { PackageName } from '#catalogue/package-name.tsx'
+import { Dialog } from '#parts/dialog.tsx'
+import { ErrorText } from '#parts/load-states.tsx'
+import { Hint } from '#parts/values.tsx'
+import { interpolate, plural, t } from '#strings/strings.ts'
+import { chooseTargets, type Pair, pairsOf } from './send-pairs.ts'
+import { SendResult, useSends } from './use-sends.tsx'
+
+interface SendManyProps {
+  esims: readonly ProfileRow[]
+  onClose(): void
+}
+
+/** Sends eSIMs to travellers from a pasted list or a file: the first line gets the first eSIM. */
+export function SendMany({ esims, onClose }: SendManyProps) {
+  // As they were chosen: a send changes the list behind the dialog.
+  const [{ targets, skipped }] = useState(() => chooseTargets(esims))
+  const { list, failure, take, answer } = useTravellerList()
+  const { results, given, isSending, send } = useSends()
+  const { pairs, left } = pairsOf(targets, list?.lines ?? [], given)
+  const open = pairs.filter((pair) => pair.fault === null && results[pair.key]?.isOver !== true)
+  const isRepeat = open.length > 0 && open.every(({ key }) => results[key] !== undefined)
+  const isDone = open.length === 0 && !isSending && Object.keys(results).length > 0
+  const isOnItsWay = pairs.some(({ key }) => results[key]?.sendStatus === 'QUEUED')
+  async function submit() {
+    if (isDone) return onClose()
+    await send(open)
+  }
+  return (
+    <Dialog
+      title={t.esims.many.title}
+      opened
+      size="xl"
+      onClose={onClose}
+      closing={Object.keys(results).length > 0 ? t.common.close : undefined}
+      hasCancel={!isDone}
+      submit={isDone ? t.common.close : plural(isRepeat ? t.esims.many.again : t.esims.many.send, open.length)}
+      isDisabled={open.length === 0 && !isDone}
+      busy={isSending}
+      onSubmit={() => void submit()}
+    >
+      <Text size="sm">{plural(t.esims.many.chosen, targets.length)}</Text>
+      {skipped > 0 && <Hint>{plural(t.esims.many.skipped, skipped)}</Hint>}
+      <Textarea
+        label={t.esims.many.lines}
+        description={t.esims.many.linesHint}
+        placeholder={t.esims.many.example}
+        autosize
+        minRows={3}
+        maxRows={4}
+        data-autofocus
+        disabled={isSending}
+        onChange={({ currentTarget: { value } }) => take(value.trim() === '' ? undefined : new Blob([value]))}
+      />
+      <FileInput
+        label={t.esims.many.file}
+        description={t.esims.many.fileHint}
+        accept=".csv,.tsv,.txt,.xlsx,text/csv"
+        clearable
+        disabled={isSending}
+        onChange={(file) => file && take(file)}
+      />
+      {failure && <ErrorText>{failure}</ErrorText>}
+      {list?.refusal && <ErrorText>{list.refusal}</ErrorText>}
+      {list?.question && <FileQuestion question={list.question} onAnswer={answer} />}
+      {pairs.length > 0 && <Preview pairs={pairs} results={results} />}
+      {left > 0 && pairs.length > 0 && <Hint>{plural(t.esims.many.left, left)}</Hint>}
+      <div role="status" className="sr">
+        {isDone && (isOnItsWay ? t.esims.many.onItsWay : t.esims.many.done)}
+      </div>
+    </Dialog>
+  )
+}
+
+/** How long after the last change of the text the list is read. */
+const PAUSE_MS = 250
+
+/** Reads the list on the gateway, which has the one reader of tables. It stores nothing. */
+function useTravellerList() {
+  const [source, setSource] = useState<{ file: Blob; answers: FileAnswers }>()
+  const [list, setList] = useState<TravellerList>()
+  const [failure, setFailure] = useState<string>()
+  useEffect(() => {
+    if (source === undefined) {
+      setList(undefined)
+      return
+    }
+    let isWanted = true
+    async function read({ file, answers }: { file: Blob; answers: FileAnswers }) {
+      try {
+        const found = JSON.parse(await upload('/traveller-lists', { ...answers }, file)) as TravellerList
+        if (!isWanted) return
+        setList(found)
+        setFailure(undefined)
+      } catch (error) {
+        if (isWanted) setFailure((error as Error).message)
+      }
+    }
+    const timer = setTimeout(() => void read(source), PAUSE_MS)
+    return () => {
+      isWanted = false
+      clearTimeout(timer)
+    }
+  }, [source])
+  return {
+    ...{ list, failure },
+    take: (file: Blob | undefined) => setSource(file && { file, answers: {} }),
+    answer: (answers: FileAnswers) => setSource((before) => before && { ...before, answers }),
+  }
+}
+
+/** Which traveller gets which eSIM, and what has become of it. */
+function Preview({ pairs, results }: { pairs: readonly Pair[]; results: ReturnType<typeof useSends>['results'] }) {
+  return (
+    <Table.ScrollContainer minWidth={0} mah="max(14rem, 100dvh - 32rem)" type="native">
+      <Table aria-label={t.esims.many.preview} className="send-pairs">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>{t.esims.many.line}</Table.Th>
+            <Table.Th>{t.esims.traveller}</Table.Th>
+            <Table.Th>{t.esims.many.esim}</Table.Th>
+            <Table.Th>{t.esims.many.result}</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {pairs.map(({ key, row, name, email, esim, fault }) => (
+            <Table.Tr key={key} data-pair={row}>
+              <Table.Td>{row}</Table.Td>
+              <Table.Td className="break" data-from-gateway>
+                {name && <div>{name}</div>}
+                {email}
+              </Table.Td>
+              <Table.Td>
+                {esim && (
+                  <>
+                    <PackageName name={esim.packageName} location={esim.location} />
+                    <Hint size="xs">{interpolate(t.esims.many.iccidEnd, { end: esim.iccid.slice(-4) })}</Hint>
+                  </>
+                )}
+              </Table.Td>
+              <Table.Td>
+                <SendResult fault={fault} result={results[key]} />
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
+  )
+}

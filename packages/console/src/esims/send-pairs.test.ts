@@ -1,0 +1,42 @@
+import type { ProfileRow } from '@dealer-esim/gateway/http/console/esims/esims.ts'
+import { expect, it } from 'vitest'
+import { chooseTargets, pairsOf } from './send-pairs.ts'
+
+const esim = (profileId: string, more: Partial<ProfileRow> = {}) =>
+  ({
+    ...{ profileId, entryNo: 1, itemNo: 1, esimStatus: 'GOT_RESOURCE', smdpStatus: 'RELEASED', sendStatus: null },
+    ...more,
+  }) as ProfileRow
+const line = (row: number, email: string, fault: string | null = null) => ({ row, name: null, email, fault })
+const given = (pairs: ReturnType<typeof pairsOf>['pairs']) => pairs.map((pair) => [pair.email, pair.esim?.profileId])
+
+it('takes the eSIMs that can be sent, in the order in which they were bought', () => {
+  const esims = [
+    ...[esim('c', { entryNo: 10 }), esim('b', { entryNo: 9, itemNo: 2 }), esim('a', { entryNo: 9 })],
+    ...[esim('sent', { sendStatus: 'SENT' }), esim('bounced', { sendStatus: 'FAILED', entryNo: 11 })],
+    ...[esim('installed', { smdpStatus: 'ENABLED' }), esim('ended', { esimStatus: 'CANCEL' })],
+  ]
+  const { targets, skipped } = chooseTargets(esims)
+  expect([targets.map(({ profileId }) => profileId), skipped]).toEqual([['a', 'b', 'c', 'bounced'], 3])
+})
+
+it('gives a line with a fault no eSIM, and says which lines and eSIMs are left', () => {
+  const targets = [esim('a'), esim('b')]
+  const lines = [line(1, 'x@e.test'), line(2, 'no address', 'bad'), line(3, 'y@e.test'), line(4, 'z@e.test')]
+  const { pairs, left } = pairsOf(targets, lines)
+  expect(given(pairs).map(([, id]) => id)).toEqual(['a', undefined, 'b', undefined])
+  expect([pairs[1]!.fault, pairs[3]!.fault === null, left]).toEqual(['bad', false, 0])
+  expect(pairsOf(targets, lines.slice(0, 1)).left).toBe(1)
+})
+
+it('never gives an eSIM that was sent to anybody else, however the lines are changed afterwards', () => {
+  const targets = [esim('a'), esim('b'), esim('c')]
+  const sent = new Map([['a', 'x@e.test']])
+  const lines = [line(1, 'new@e.test'), line(2, 'x@e.test'), line(3, 'x@e.test')]
+  expect(given(pairsOf(targets, lines, sent).pairs)).toEqual([
+    ['new@e.test', 'b'],
+    ['x@e.test', 'a'],
+    ['x@e.test', 'c'],
+  ])
+  expect(given(pairsOf(targets, [line(1, 'new@e.test')], sent).pairs)).toEqual([['new@e.test', 'b']])
+})

@@ -1,0 +1,48 @@
+import type { ProfileRow } from '@dealer-esim/gateway/http/console/esims/esims.ts'
+import type { TravellerList } from '@dealer-esim/gateway/http/console/esims/traveller-lists.ts'
+import { t } from '#strings/strings.ts'
+
+type Line = TravellerList['lines'][number]
+
+/** A line of a list of travellers, and the eSIM that it gets. */
+export interface Pair extends Omit<Line, 'fault'> {
+  key: string
+  esim: ProfileRow | undefined
+  /** Why nothing is sent; null: nothing is wrong. */
+  fault: string | null
+}
+
+/** The eSIMs that can be sent to travellers, in the order in which they were bought: neither installed nor sent yet. */
+export function chooseTargets(esims: readonly ProfileRow[]): { targets: ProfileRow[]; skipped: number } {
+  const targets = esims
+    .filter(({ sendStatus }) => sendStatus === null || sendStatus === 'FAILED')
+    .filter(({ esimStatus }) => esimStatus === 'GOT_RESOURCE')
+    .filter(({ smdpStatus }) => smdpStatus === null || smdpStatus === 'RELEASED')
+    .sort((a, b) => a.entryNo - b.entryNo || a.itemNo - b.itemNo)
+  return { targets, skipped: esims.length - targets.length }
+}
+
+/**
+ * Gives the first usable line the first eSIM, and so on. A line with a fault takes none.
+ * @param given the address to which an eSIM was sent already: however the lines are changed, it goes to nobody else
+ */
+export function pairsOf(
+  targets: readonly ProfileRow[],
+  lines: readonly Line[],
+  given: ReadonlyMap<string, string> = new Map(),
+): { pairs: Pair[]; left: number } {
+  const free = targets.filter(({ profileId }) => !given.has(profileId))
+  const sent = targets.filter(({ profileId }) => given.has(profileId))
+  const pairs = lines.map(({ fault, ...line }) => {
+    const own = sent.findIndex(({ profileId }) => given.get(profileId) === line.email)
+    const esim = fault !== null ? undefined : own === -1 ? free.shift() : sent.splice(own, 1)[0]
+    const noneLeft = esim === undefined ? t.esims.many.noneLeft : null
+    return { ...line, key: keyOf(line, esim), esim, fault: fault ?? noneLeft }
+  })
+  return { pairs, left: free.length }
+}
+
+/** The address is part of it, so that a corrected line is another e-mail. */
+function keyOf({ row, email }: Pick<Line, 'row' | 'email'>, esim: ProfileRow | undefined): string {
+  return esim === undefined ? `line-${row}` : `${esim.profileId} ${email}`
+}

@@ -35,7 +35,7 @@ test('bench/RESULTS.md matches what the bench writes from its figures', () => {
   expect(markdown(results, [settings])).toBe(page)
 })
 
-test.each(results)('the mark for $name agrees with its ratio and its aim', ({ ratio, aim, met }) => {
+test.each(results)('the mark for $name matches its ratio and its target', ({ ratio, aim, met }) => {
   const [, sign, value] = /^([≥≤]) ([\d.]+)$/.exec(aim) ?? []
   const isMet = sign === '≥' ? ratio.median >= Number(value) : ratio.median <= Number(value)
   expect(met).toBe(aim === '' ? undefined : isMet)

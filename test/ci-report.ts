@@ -9,7 +9,7 @@ interface Problem {
   errors: string[]
 }
 
-/** What .ci/run reads: the counts are summed over all runs, and the problems are printed at the end. */
+/** The report for .ci/run: counts are summed over all runs, and problems are printed at the end. */
 interface Report {
   passed: number
   failures: Problem[]

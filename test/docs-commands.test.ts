@@ -15,7 +15,7 @@ afterAll(stopGateways)
 /** Pages whose `sh` blocks a reader can copy; `text` blocks need the reader's own values. */
 const PAGES = ['README.md', 'docs/quick-start.md', 'docs/signing.md', 'docs/idempotency.md', 'packages/sdk/README.md']
 
-describe.each(PAGES)('the commands of %s', (page) => {
+describe.each(PAGES)('the commands in %s', (page) => {
   // README also has the commands that install and test the project, which this test is part of.
   const blocks = fences(page, 'sh').filter((block) => page !== 'README.md' || block.startsWith('npx dealer-esim'))
 

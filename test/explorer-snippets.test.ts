@@ -43,7 +43,7 @@ for (const [language, { needs, file, command }] of Object.entries(RUNNERS) as [S
   const { name, write } = SNIPPETS[language]
   const title = `the snippet in ${name}`
   describe.skipIf(!canRun(title, ...needs))(title, () => {
-    test('signs and sends the members in the body, whatever their texts contain', async () => {
+    test('an explorer snippet signs and sends the members in the body, whatever their texts contain', async () => {
       const members = { transactionId: 'T-1', packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }], remark: REMARK }
       const body = JSON.stringify(members, null, 2)
       const text = write({ publicUrl: gateway.baseUrl, appKey: gateway.appKey, operation: 'esim/order', body })

@@ -90,7 +90,7 @@ it.skipIf(!isCounted).each(Object.entries(BUFFERS_MAX))('%s touches at most %i s
   expect(touched).toBeGreaterThan(0)
 })
 
-it.skipIf(!isCounted)('an order does not touch more buffers as a new database without statistics grows', async () => {
+it.skipIf(!isCounted)('an order touches no more buffers as a new database without statistics grows', async () => {
   const empty = await createTestDatabase()
   const { db, orderDb, call, close } = await fillDatabase(empty, 0)
   await seedDemoCatalogue({ db, ids: systemIds })

@@ -18,7 +18,7 @@ describe.each(['package-lock.json', 'test/openapi-clients/package-lock.json'])('
     expect(missing).toEqual([])
   })
 
-  it('does not contain any registry URL', () => {
+  it('contains no registry URL', () => {
     const withUrl = Object.values(packages).filter((entry) => entry.resolved?.startsWith('http'))
     expect(withUrl).toEqual([])
   })

@@ -42,7 +42,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-it.each(ROWS)('the caller %s at its limits does not delay another dealer’s calls', async (name) => {
+it.each(ROWS)('a caller at its limits does not delay another dealer’s calls: %s', async (name) => {
   const neighbour = NEIGHBOURS.find((one) => one.name === name)!
   const ratios: number[] = []
   while (ratios.length < ROUNDS && !ratios.some((ratio) => ratio <= RATIO_MAX)) {

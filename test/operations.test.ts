@@ -100,7 +100,7 @@ describe('the Grafana dashboard', () => {
     },
   )
 
-  test('does not contain overlapping panels', () => {
+  test('contains no overlapping panels', () => {
     const overlaps = panels.filter((one) =>
       panels.some(
         ({ gridPos: b }) =>
@@ -142,7 +142,7 @@ describe('the alerts', () => {
     expect([path, explained.map(headingId)]).toEqual(['docs/alerts.md', expect.arrayContaining([heading])])
   })
 
-  test('are the alerts that docs/alerts.md explains', () => {
+  test('match those in docs/alerts.md', () => {
     expect([...explained].sort()).toEqual(rules.map(({ alert }) => alert).sort())
   })
 
@@ -181,7 +181,7 @@ test.skipIf(!canRun('the systemd unit', 'systemd-analyze'))('systemd accepts eve
   const unit = readFileSync(join(root, 'ops/dealer-esim.service'), 'utf8')
   const copy = join(folder, 'dealer-esim.service')
   const verify = (text: string) => {
-    // Node may be installed elsewhere on this machine.
+    // Node may be installed in a different place on this machine.
     writeFileSync(copy, text.replace('/usr/bin/node', process.execPath))
     return execFileSync('sh', ['-c', 'systemd-analyze verify "$0" 2>&1 || true', copy], { encoding: 'utf8' })
   }

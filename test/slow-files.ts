@@ -6,14 +6,14 @@ const root = new URL('..', import.meta.url).pathname
 
 /**
  * Files that may take longer than the others, each with its budget in seconds on two cores without other work: the longest
- * first, because they are started in this order. On a fresh clone vitest sorts by file size, and browser flows are small files:
- * started last, they keep one core busy for a minute while the other is idle.
+ * first, because they are started in this order. On a fresh clone, vitest sorts by file size, and browser flows are small
+ * files: if they started last, they would keep one core busy for a minute while the other is idle.
  */
 const SLOW: Record<string, number> = {
   'test/browser/console.deployment.test.ts': 600,
   'test/samples.deployment.test.ts': 120,
   'packages/gateway/test/orders/crash.deployment.test.ts': 600,
-  // Not next to the other browser test: each keeps more than one core busy.
+  // Not beside the other browser test: each keeps more than one core busy.
   'test/browser/console-accessibility.deployment.test.ts': 240,
   'test/docs-operator.deployment.test.ts': 400,
   'packages/gateway/test/suppliers/conformance.test.ts': 60,
@@ -54,7 +54,7 @@ export class LongestFirst extends BaseSequencer {
   }
 }
 
-/** How long a file took, next to its budget. */
+/** How long a file took, and its budget. */
 export interface FileTime {
   readonly file: string
   readonly seconds: number

@@ -21,7 +21,7 @@ const FIRST_USE = [
   'esim/order',
 ]
 
-test('a newcomer follows the first use in the suggested order and sees the next order’s events', async () => {
+test('a newcomer can follow the first steps in the suggested order, and sees the next order’s events', async () => {
   const { code, out, err } = await command(['tour', '--json'], { cwd: gateway.cwd })
   expect([code, err]).toEqual([
     0,
@@ -114,7 +114,7 @@ test('a failing request is explained by what the gateway received', async () => 
   expect(out).toContain('The gateway answers 101003.')
 })
 
-test('the tour does not buy anything from a gateway on another machine without confirmation', async () => {
+test('the tour buys nothing from a gateway on another machine without confirmation', async () => {
   const env = { ...gateway.env, DEALER_ESIM_BASE_URL: 'https://esim.example.com' }
   const { code, err } = await command(['tour'], { env })
   expect([code, err]).toEqual([

@@ -26,7 +26,7 @@ const { scripts, engines } = JSON.parse(read('package.json')) as {
   engines: { node: string }
 }
 
-test.each(readdirSync(join(root, '.github/workflows')))('%s runs commands that exist', (file) => {
+test.each(readdirSync(join(root, '.github/workflows')))('%s runs only commands that exist', (file) => {
   expect(commands(file)).not.toEqual([])
   for (const command of commands(file)) {
     const [program, first, second] = command.split(' ') as [string, string, string?]
@@ -37,7 +37,7 @@ test.each(readdirSync(join(root, '.github/workflows')))('%s runs commands that e
 })
 
 test.each(readdirSync(join(root, '.github/workflows')))(
-  '%s clones the whole history, from which tests build the previous release',
+  '%s clones the full history, which the tests need to build the previous release',
   (file) => {
     const steps = Object.values(workflow(file).jobs).flatMap((job) => job.steps)
     const checkouts = steps.filter(({ uses }) => uses?.startsWith('actions/checkout@'))
@@ -45,20 +45,20 @@ test.each(readdirSync(join(root, '.github/workflows')))(
   },
 )
 
-test('the proof of a clean clone runs every command of check.yml', () => {
+test('the clean-clone check runs every command in check.yml', () => {
   const proof = read('.ci/run')
   const run = [...proof.matchAll(/^\w+\(\) \{ (npm [^;|]+); \}$/gm)].map(([, command]) => command?.split(' -- ')[0])
   expect(run).toEqual(expect.arrayContaining(commands('check.yml')))
 })
 
-test('full.yml may make namespaces, without which the artifacts and networks are not tested', () => {
+test('full.yml may create namespaces, which the artifact and network tests need', () => {
   expect(workflow('full.yml').jobs.full!.container).toEqual({
     image: expect.stringMatching(/^node:\d+\.\d+-bookworm$/),
     options: '--privileged',
   })
 })
 
-test('check.yml runs on the oldest Node that we support, and on the one that .node-version names', () => {
+test('check.yml runs on the oldest supported Node, and on the one in .node-version', () => {
   const versions = workflow('check.yml').jobs.check!.strategy!.matrix.node.map(String)
   expect(engines.node).toBe(`>=${versions[0]}`)
   expect(versions).toContain(read('.node-version').trim())

@@ -20,7 +20,10 @@ export function hasAirGaps(): boolean {
   return mayUnshare('what needs a network of its own', ['--mount', '--net', '--pid', '--fork'], 'nsenter', 'ip')
 }
 
-/** Sockets are files, which do not belong to a network: two of them lead one port in and one out. Its process keeps the network. */
+/**
+ * Sockets are files, which do not belong to a network: two of them forward one port in and one out. Its process keeps the
+ * network.
+ */
 const BRIDGE = `
 const { connect, createServer } = require('node:net')
 const { pipeline } = require('node:stream')

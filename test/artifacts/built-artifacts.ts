@@ -8,20 +8,20 @@ export type Artifact = 'npm' | 'image' | 'deb' | 'kubernetes'
 
 const WAIT_SECONDS = 600
 
-/** Builds artifacts by `npm run dist`, once for each state of the sources, and returns the folder in which they are. */
+/** Builds artifacts with `npm run dist`, once for each state of the sources, and returns their folder. */
 export function builtArtifacts(...names: Artifact[]): string {
   const key = names.join('-')
   const folder = join(root, 'node_modules/.cache/dist', key)
   const stamp = `${folder}.built-from`
   mkdirSync(folder, { recursive: true })
-  // Test files run at the same time: the second one waits, and uses what the first has built.
+  // Test files run concurrently: the second one waits, and uses the first one's build.
   const script = `[ "$(cat "$1" 2>/dev/null)" = "$2" ] || { find "$3" -mindepth 1 -delete && node scripts/dist.mjs --output "$3" ${names.join(' ')} && printf %s "$2" >"$1"; }`
   const command = ['-w', String(WAIT_SECONDS), `${folder}.lock`, 'sh', '-c', script, 'sh', stamp, sources(), folder]
   execFileSync('flock', command, { cwd: root, stdio: 'pipe' })
   return folder
 }
 
-/** The package URLs in the SBOM whose file name has this ending, without versions: `pkg:npm/fastify`. */
+/** The SBOM's package URLs whose file name has this ending, without versions: `pkg:npm/fastify`. */
 export function sbomPackages(artifacts: string, ending: string): string[] {
   const file = readdirSync(artifacts).find((name) => name.endsWith(ending))!
   const { components } = JSON.parse(readFileSync(join(artifacts, file), 'utf8')) as { components: { purl: string }[] }
@@ -36,7 +36,7 @@ export function copyCheckout(to: string): void {
   execFileSync('sh', ['-c', 'xargs -0 cp -P --parents -t "$0" <"$0.files"', to], { cwd: root })
   rmSync(`${to}.files`)
   execFileSync('cp', ['-al', join(root, 'node_modules'), join(to, 'node_modules')])
-  // A separate repository, so that a commit made here in the meantime does not change what the second build contains.
+  // A separate repository, so that a commit made here meanwhile does not change the second build.
   const git = (cwd: string, ...command: string[]) => execFileSync('git', command, { cwd, encoding: 'utf8' }).trim()
   const commit = git(root, 'rev-parse', 'HEAD')
   git(to, 'init', '--quiet')

@@ -41,7 +41,7 @@ const setupFlags = (databaseAdmin: string) => [
   ...['--database-admin', databaseAdmin, '--operator-email', 'a@example.com'],
 ]
 
-/* The package in its own Debian 12. PostgreSQL stands for one on another machine, reached over the network. */
+/* The package in its own Debian 12. PostgreSQL stands in for one on another machine, reached over the network. */
 describe.skipIf(!isPossible)('the Debian package', () => {
   const folder = emptyFolder('deb')
   const debian = join(folder, 'root')
@@ -99,7 +99,7 @@ describe.skipIf(!isPossible)('the Debian package', () => {
     expect(replayed).toMatchObject({ orderNo: sold.orderNo, replayed: true })
   }
 
-  test('is installed, set up by one command, sells as its own user, and goes on after a restart', async () => {
+  test('installs, is set up by one command, sells as its own user, and resumes after a restart', async () => {
     copyFileSync(file, join(debian, basename(file)))
     await inside(install)
     const verified = await inside(['systemd-analyze', 'verify', UNIT])
@@ -137,7 +137,7 @@ describe.skipIf(!isPossible)('the Debian package', () => {
   }, 600_000)
 
   test.skipIf(!hasAirGaps())(
-    'README works on a machine with systemd and without a network: installed, set up, started, used, upgraded, removed',
+    'has a README that works with systemd and without a network, from installation to removal',
     async () => {
       const machine = join(folder, 'machine')
       unpackBase(machine)
@@ -201,7 +201,7 @@ describe.skipIf(!isPossible)('the Debian package', () => {
     600_000,
   )
 
-  test('brings the alert rules and the dashboard unchanged', () => {
+  test('contains the alert rules and the dashboard unchanged', () => {
     for (const name of ['alerts.yml', 'grafana-dashboard.json']) {
       const installed = readFileSync(join(debian, 'usr/share/dealer-esim-gateway', name), 'utf8')
       expect(installed).toBe(readFileSync(join(root, 'ops', name), 'utf8'))
@@ -234,7 +234,7 @@ describe.skipIf(!isPossible)('the Debian package', () => {
     expect(rows).toEqual([])
   }, 600_000)
 
-  test('keeps its variables when it is removed; is purged, but for the key of the database', async () => {
+  test('keeps its variables when removed, and only the database’s key when purged', async () => {
     const before = readFileSync(environment, 'utf8')
     const { MASTER_KEY } = readEnvironmentFile(environment)
     await inside(['apt-get', 'remove', '-y', 'dealer-esim-gateway'])

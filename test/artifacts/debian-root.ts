@@ -26,7 +26,10 @@ export function unpackBase(folder: string): void {
   execFileSync('tar', ['xf', debianBase(), '-C', folder, '--numeric-owner'])
 }
 
-/** True if these programs are installed and our rights allow namespaces of these kinds; otherwise says what is not run. */
+/**
+ * True if these programs are installed and we may create namespaces of these kinds; otherwise prints which tests do not
+ * run.
+ */
 export function mayUnshare(what: string, kinds: string[], ...programs: string[]): boolean {
   if (process.getuid?.() !== 0 || !canRun(what, 'unshare', ...programs)) return false
   try {

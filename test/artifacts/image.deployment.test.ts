@@ -101,7 +101,7 @@ describe.skipIf(!isPossible)('the container image', () => {
     expect(native).toEqual(['argon2', 'argon2-linux-arm64-gnu', 'argon2-linux-x64-gnu'])
   })
 
-  test('sells read-only under any user id, behind a proxy with a prefix, and after PUBLIC_URL has changed', async () => {
+  test('runs with a read-only file system under any user id, behind a proxy with a prefix, with a new PUBLIC_URL', async () => {
     const secrets = join(container, 'run/dealer-esim')
     mkdirSync(secrets, { recursive: true })
     writeFileSync(join(secrets, 'master-key'), Buffer.alloc(32, 9).toString('base64'))
@@ -154,7 +154,7 @@ describe.skipIf(!isPossible)('the container image', () => {
   }, 600_000)
 
   test.skipIf(!hasAirGaps())(
-    'sells on a machine without a network, and tries to reach nothing',
+    'sells on a machine without a network, without trying to connect anywhere',
     async () => {
       const { host, port } = new URL(server.url)
       const gap = await startAirGap({ gateway: 8080, database: Number(port) })
@@ -182,7 +182,7 @@ describe.skipIf(!isPossible)('the container image', () => {
     600_000,
   )
 
-  test('brings the alert rules and the dashboard unchanged, where installing.md says', () => {
+  test('contains the alert rules and the dashboard unchanged, where installing.md says', () => {
     const page = readFileSync(join(root, 'docs/installing.md'), 'utf8')
     for (const name of ['alerts.yml', 'grafana-dashboard.json']) {
       expect(page).toContain('/opt/dealer-esim/ops')
@@ -191,13 +191,13 @@ describe.skipIf(!isPossible)('the container image', () => {
     }
   })
 
-  test('takes as much disk as installing.md states, and SHA256SUMS is right', () => {
+  test('takes the disk space stated in installing.md, and matches SHA256SUMS', () => {
     const unpacked = Number(execFileSync('du', ['-sb', container], { encoding: 'utf8' }).split('\t')[0])
     expectStated('docs/installing.md', /disk, image \| (\d+) MB/, [unpacked])
     execFileSync('sha256sum', ['--check', '--quiet', 'SHA256SUMS'], { cwd: artifacts, stdio: 'pipe' })
   })
 
-  test('a second build gives the same layer of ours', () => {
+  test('has an identical gateway layer in a second build', () => {
     const again = join(folder, 'again')
     execFileSync(process.execPath, ['scripts/dist.mjs', '--output', again, 'image'], { cwd: root, stdio: 'pipe' })
     const ownLayer = (from: string) => layersOf(archiveIn(from)).at(-1)
@@ -248,7 +248,8 @@ describe.skipIf(!isPossible)('the container image', () => {
         expect(await run(makeSecrets, { cwd: '/', env })).toBe('')
         expect(contents()).toEqual(before)
 
-        // This test's PostgreSQL stands for its image, and its port on loopback for the name and port in the engine's network.
+        // This test's PostgreSQL stands in for its image, and its loopback port for the name and port in the engine's
+        // network.
         const { POSTGRES_USER: user, POSTGRES_DB: database, POSTGRES_PASSWORD_FILE = '' } = postgres.environment!
         const password = readFileSync(join(container, POSTGRES_PASSWORD_FILE), 'utf8')
         await withServerClient(server.url, async (client) => {

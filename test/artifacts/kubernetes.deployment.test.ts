@@ -26,8 +26,8 @@ const runLines = (lines: string[], programs = '') =>
     env: { PATH: `${programs}:${process.env.PATH}`, HOME: folder, DATABASE_URL },
   })
 
-test("README's lines create what the pods read", async () => {
-  // There is no cluster: a kubectl that prints what it is to do.
+test('the README’s commands create everything that the pods read', async () => {
+  // There is no cluster: this kubectl prints what it was asked to do.
   const programs = join(folder, 'programs')
   mkdirSync(programs)
   const recorder = `#!${process.execPath}\nconsole.log(JSON.stringify(process.argv.slice(2)))`
@@ -52,7 +52,7 @@ test("README's lines create what the pods read", async () => {
   expect(pod.volumes.find(({ name: volume }) => volume === mount.name)?.secret?.secretName).toBe(name)
 })
 
-test.skipIf(!hasKustomize())("kubectl accepts README's lines", async () => {
+test.skipIf(!hasKustomize())('kubectl accepts the README’s commands', async () => {
   const secret = `${createSecret} --dry-run=client --output=yaml`
   const overlay = apply.replace('kubectl apply -k', 'kubectl kustomize')
   expect(overlay).not.toBe(apply)
@@ -67,7 +67,7 @@ test.skipIf(!hasKustomize())("kubectl accepts README's lines", async () => {
   ])
 })
 
-test('its SBOM lists the images, which are of this release', async () => {
+test('the SBOM lists the images, all of this release', async () => {
   await runLines([unpack])
   const overlays = join(folder, unpacked, 'overlays')
   const images = readdirSync(overlays)

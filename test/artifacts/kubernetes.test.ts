@@ -10,7 +10,7 @@ import { hasKustomize, type Kustomization, manifestsByKubectl, manifestsOf } fro
 const OVERLAYS = join(root, 'ops/kubernetes/overlays')
 const hasKubectl = hasKustomize()
 
-/** Runs beside the gateway of another overlay, so it has no deployment of its own. */
+/** Runs beside another overlay's gateway, so it has no deployment of its own. */
 const BACKUP = 'backup'
 
 describe.each(readdirSync(OVERLAYS).filter((name) => name !== BACKUP))('the overlay %s', (overlay) => {
@@ -18,20 +18,20 @@ describe.each(readdirSync(OVERLAYS).filter((name) => name !== BACKUP))('the over
   const of = (kind: string) => manifests.filter((manifest) => manifest.kind === kind)
   const deployments = of('Deployment')
 
-  test.skipIf(!hasKubectl)('is to kubectl what it is to these tests', () => {
+  test.skipIf(!hasKubectl)('is rendered by kubectl exactly as in these tests', () => {
     const sorted = (objects: typeof manifests) =>
       Object.fromEntries(objects.map((each) => [`${each.kind} ${each.metadata.name}`, each]))
     expect(sorted(manifests)).toEqual(sorted(manifestsByKubectl(join(OVERLAYS, overlay))))
   })
 
-  test('conforms to the schemas of Kubernetes', async () => {
+  test('conforms to the Kubernetes schemas', async () => {
     for (const manifest of manifests) await expect(faultsOf(manifest)).resolves.toBe(undefined)
     const { spec } = deployments[0]!
     const misspelled = { ...deployments[0]!, spec: { ...spec, replicas: 'two' } }
     await expect(faultsOf(misspelled)).resolves.toMatch(/replicas/)
   })
 
-  test('runs the gateway without privileges, with probes and with time to stop', () => {
+  test('runs the gateway without privileges, with probes and enough time to stop', () => {
     expect(deployments.length).toBeGreaterThan(0)
     for (const { spec } of deployments) {
       const { containers, securityContext, terminationGracePeriodSeconds } = spec.template.spec
@@ -59,7 +59,7 @@ describe.each(readdirSync(OVERLAYS).filter((name) => name !== BACKUP))('the over
     }
   })
 
-  test("runs this release's image, by a service account without a token, with a configuration that the gateway accepts", () => {
+  test('runs this release’s image under a service account without a token, with a valid configuration', () => {
     const accounts = of('ServiceAccount')
     for (const { automountServiceAccountToken } of accounts) expect(automountServiceAccountToken).toBe(false)
     for (const { spec } of deployments) {
@@ -87,9 +87,9 @@ describe.each(readdirSync(OVERLAYS).filter((name) => name !== BACKUP))('the over
       const mount = container.volumeMounts.find(({ name }) => name === 'secrets')!
       const secret = volumes.find(({ name }) => name === mount.name)!.secret!
       expect(secret.secretName).toMatch(/dealer-esim$/)
-      // Group fsGroup reads it, and nobody else.
+      // Only the group fsGroup can read it.
       expect(secret.defaultMode).toBe(0o440)
-      // All that can be written under a read-only root.
+      // Everything that is writable under a read-only root.
       expect(volumes.filter(({ name }) => name !== mount.name)).toEqual([{ name: 'tmp', emptyDir: {} }])
       expect(container.volumeMounts).toContainEqual({ name: 'tmp', mountPath: '/tmp' })
       for (const name of ['MASTER_KEY_FILE', 'DATABASE_URL_FILE'])
@@ -106,13 +106,13 @@ describe.each(readdirSync(OVERLAYS).filter((name) => name !== BACKUP))('the over
     for (const { spec } of deployments) {
       const budgets = covers(spec.template.metadata.labels)
       expect(budgets).toHaveLength(1)
-      // It lets a node be drained, and never takes the last of several processes.
+      // Allows a node to be drained, but never takes the last of several processes.
       const { minAvailable, maxUnavailable } = budgets[0]!.spec
       expect([minAvailable, maxUnavailable]).toEqual(spec.replicas > 1 ? [1, undefined] : [undefined, 1])
     }
   })
 
-  test('has services that point only to pods that serve', () => {
+  test('has services that point only to pods that serve requests', () => {
     for (const { spec } of of('Service')) {
       const chosen = deployments.filter(({ spec: each }) => isSubset(spec.selector, each.template.metadata.labels))
       expect(chosen).toHaveLength(1)
@@ -136,7 +136,7 @@ describe.each(readdirSync(OVERLAYS).filter((name) => name !== BACKUP))('the over
   })
 })
 
-test('the overlay backup makes an encrypted backup a day without privileges, with the secrets of the gateway', async () => {
+test('the backup overlay makes a daily encrypted backup without privileges, using the gateway’s secrets', async () => {
   const documents = parseAllDocuments(readFileSync(join(OVERLAYS, BACKUP, 'backup.yaml'), 'utf8'), { version: '1.1' })
   const objects = documents.map((one) => one.toJS())
   for (const one of objects) await expect(faultsOf(one)).resolves.toBe(undefined)
@@ -150,7 +150,7 @@ test('the overlay backup makes an encrypted backup a day without privileges, wit
   expect(pod.volumes).toContainEqual({ name: 'secrets', secret: { secretName: 'dealer-esim', defaultMode: 0o440 } })
 })
 
-test('every file of the manifests belongs to an overlay', () => {
+test('every manifest file belongs to an overlay', () => {
   const used = new Set<string>()
   const follow = (path: string) => {
     if (!path.endsWith('.yaml')) return follow(join(path, 'kustomization.yaml'))

@@ -5,8 +5,8 @@ import { canRun } from '@dealer-esim/gateway/test/harness/can-run.ts'
 import { parseAllDocuments } from 'yaml'
 
 /**
- * The objects of one overlay, as `kubectl apply -k` would send them. Knows the part of kustomize that our overlays use, so that
- * they are tested without kubectl, and refuses any other; a test compares it with kubectl's own.
+ * The objects of one overlay, as `kubectl apply -k` would send them. Supports the part of kustomize that our overlays use,
+ * so that they are tested without kubectl, and refuses the rest. A test compares it with kubectl's own.
  * @throws if a resource is missing, or a patch has no target
  */
 export function manifestsOf(overlay: string): Manifest[] {
@@ -43,7 +43,7 @@ export function manifestsByKubectl(overlay: string): Manifest[] {
 
 /** @throws if the text is not YAML, or repeats a member */
 export function readManifests(text: string): Manifest[] {
-  // As Kubernetes reads YAML: 0440 is octal.
+  // As Kubernetes parses YAML: 0440 is octal.
   return parseAllDocuments(text, { version: '1.1' }).map((document) => {
     if (document.errors[0]) throw document.errors[0]
     return document.toJS() as Manifest
@@ -110,7 +110,7 @@ function applyPatch(objects: Manifest[], patch: Manifest): void {
   objects[index] = merge(objects[index], patch) as Manifest
 }
 
-/** A strategic merge: objects by member; lists, which must be of named objects, by name. */
+/** A strategic merge: objects by member; lists, which must contain named objects, by name. */
 function merge(base: unknown, patch: unknown): unknown {
   if (Array.isArray(base) && Array.isArray(patch)) {
     const merged = new Map(base.map((each) => [nameOf(each), each]))
@@ -133,7 +133,7 @@ function nameOf(item: unknown): string {
   throw new Error('extend this reader for patches of lists without names')
 }
 
-/** Renames all objects, and what refers to them; names of objects elsewhere, such as Secrets, stay. */
+/** Renames all objects and the references to them; names of objects elsewhere, such as Secrets, stay. */
 function addPrefix(objects: Manifest[], prefix: string): void {
   const own = new Set(objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`))
   const renamed = (kind: string, name: string) => (own.has(`${kind} ${name}`) ? prefix + name : name)

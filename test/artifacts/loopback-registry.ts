@@ -12,8 +12,8 @@ export interface Registry {
 }
 
 /**
- * An npm registry on loopback: with the tarballs that were built, and their dependencies as they are installed here. It has
- * no other packages, so anything else that the tarballs need cannot be installed.
+ * An npm registry on loopback, with the built tarballs and their dependencies as installed here. It has no other packages,
+ * so anything else that the tarballs need cannot be installed.
  */
 export async function startRegistry(tarballs: string[], dependencies: string[], folder: string): Promise<Registry> {
   mkdirSync(folder, { recursive: true })

@@ -18,7 +18,7 @@ import { startPrefixProxy } from './prefix-proxy.ts'
 
 afterAll(stopGateways)
 
-/** A file into which a gateway's connections are noted, and the variables that make it so. */
+/** A file that records a gateway's connections, and the variables that enable this. */
 function newRecord() {
   const CONNECTIONS_FILE = join(temporaryFolder('telemetry'), 'connections')
   writeFileSync(CONNECTIONS_FILE, '')
@@ -26,7 +26,7 @@ function newRecord() {
   return { env, opened: () => openedConnections(readFileSync(CONNECTIONS_FILE, 'utf8')) }
 }
 
-test('the recorder sees each way out of Node', () => {
+test('the recorder sees every kind of outgoing connection from Node', () => {
   const script = `
     import { createSocket } from 'node:dgram'
     import { lookup } from 'node:dns'
@@ -44,7 +44,7 @@ test('the recorder sees each way out of Node', () => {
   expect(opened()).toEqual(expect.arrayContaining(['datagrams', 'connect 127.0.0.1:2', ...names]))
 })
 
-test('a local gateway opens no connection that nobody has configured', async () => {
+test('a local gateway opens only configured connections', async () => {
   const { env, opened } = newRecord()
   const dataDir = join(temporaryFolder('telemetry'), '.data')
   await copyUsedDataDir(dataDir)
@@ -69,7 +69,7 @@ test('a local gateway opens no connection that nobody has configured', async () 
   expect(opened().some((line) => line.endsWith(`:${port}`))).toBe(true)
 })
 
-test('a production gateway and its commands connect to the database only, until they end', async () => {
+test('a production gateway and its commands connect only to the database, until they end', async () => {
   const database = await createTestDatabase()
   onTestFinished(() => database.drop())
   const { env, opened } = newRecord()
@@ -89,7 +89,7 @@ test('a production gateway and its commands connect to the database only, until 
   expect(code).toBe(0)
   expect(opened()).toEqual([`connect ${new URL(database.url).host}`])
 
-  // What the operator configures is seen: doctor calls PUBLIC_URL.
+  // Configured connections are recorded: doctor calls PUBLIC_URL.
   await admin(['doctor'], commands)
   expect(opened()).toContain('name esim.example.com')
 })

@@ -107,7 +107,7 @@ test('without the embedded PostgreSQL, the installation takes at most 40 MB', as
   const gateway = 'node_modules/.bin/dealer-esim-gateway'
   const end = (environment: Record<string, string>) =>
     run([gateway], { ...lean, env: { ...lean.env, ...environment } }).catch(String)
-  // What a service manager sees: 78 for variables that a restart does not correct, 1 for what may pass.
+  // The exit codes for a service manager: 78 for variables that a restart does not correct, 1 for faults that may pass.
   expect(await end({ DEPLOYMENT: 'production' })).toMatch(/exit code 78.*PUBLIC_URL must be set/s)
   expect(await end({})).toMatch(/exit code 1\b/)
 })
@@ -148,7 +148,7 @@ test('the SBOM lists what the bundles contain, with licences and digests', () =>
   }
 })
 
-test('a second build is identical in another folder, time zone, language and file mask', () => {
+test('a second build in another folder, time zone, language and file mask is identical', () => {
   const again = join(folder, 'again')
   const names = ['npm', 'kubernetes', ...(isInstalled('dpkg-deb') ? ['deb' as const] : [])] as const
   const build = [process.execPath, join(copy, 'scripts/dist.mjs'), '--output', again, ...names]

@@ -30,7 +30,7 @@ export async function startPrefixProxy(target: string, prefix: string): Promise<
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${prefix}`, close: () => server.close() }
 }
 
-/** The documentation and the console are whole under a path prefix: every address on their pages is below it and answers. */
+/** The documentation and the console work under a path prefix: every address on their pages is below it and responds. */
 export async function expectPagesUnder(url: string, prefix: string): Promise<void> {
   const { origin } = new URL(url)
   for (const page of ['/docs', '/docs/installing', '/console/']) {

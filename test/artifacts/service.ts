@@ -32,7 +32,7 @@ export interface Service {
   metricsUrl: string
   /** Memory of the process that the command became. */
   residentBytes(): number
-  /** What it has written so far. */
+  /** Its output so far. */
   output(): string
   /** Sends a signal to the process and its children, as a terminal or a container engine does, and waits for the end. */
   stop(signal: NodeJS.Signals): Promise<{ code: number | null; signal: NodeJS.Signals | null }>

@@ -123,7 +123,7 @@ describe.skipIf(!isBrowserAvailable())('every page of the console, on a separate
   })
 })
 
-/** Pages that read their data themselves, and one of the lists, which all read it in the same way. */
+/** Pages that read their data themselves, and one list, because all lists read it the same way. */
 const READING = new Set([
   ...['dashboard', 'own-dashboard', 'dealer', 'orders', 'order', 'event', 'package', 'price-plan', 'price-group'],
   ...['sale-rule', 'supplier', 'sales', 'operator-settings'],

@@ -114,7 +114,7 @@ async function waitForOrders(testbed: ConsoleTestbed, page: Page): Promise<void>
   )
 }
 
-/** Waits until the daily sums contain what the sandbox delivered. */
+/** Waits until the daily sums contain the sandbox's deliveries. */
 async function waitForSales(testbed: ConsoleTestbed, page: Page): Promise<void> {
   await waitUntil(
     async () => {

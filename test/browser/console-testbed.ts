@@ -27,7 +27,7 @@ interface LocalAccess {
 export interface ConsoleTestbed {
   access: LocalAccess
   browser: Browser
-  /** The gateway's log so far, as text, without what it prints for the person who starts it. */
+  /** The gateway's log so far, as text, without the output for the person who starts it. */
   logText(): string
   /** Script errors and policy violations in the browser. */
   browserErrors: string[]

@@ -13,7 +13,7 @@ import {
   signInAsOperator,
 } from './console-testbed.ts'
 
-/** A page of the console as one person sees it. Its screenshots have its name. */
+/** A page of the console as one person sees it. Its screenshots are named after it. */
 export interface Stop {
   name: string
   path: string
@@ -27,7 +27,7 @@ export interface Tour extends Demo {
   stops: Stop[]
 }
 
-/** Variables of the gateway that the tour needs: it lists another cell, which cannot be read. */
+/** Gateway variables for the tour, which lists another cell that cannot be read. */
 export const TOUR_VARIABLES = { CELLS_FILE: new URL('cells.json', import.meta.url).pathname }
 
 /** Creates the demo data and lists a stop for every page. */

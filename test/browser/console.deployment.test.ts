@@ -67,7 +67,7 @@ describe.skipIf(!isBrowserAvailable())('the console in a browser', () => {
     expect(testbed.browserErrors).toEqual([])
   })
 
-  it('does not log any secret, code, password or link', () => {
+  it('logs no secret, code, password or link', () => {
     const log = shared.testbed.logText()
     expect(log).toContain('"msg":"ready"')
     expect(shared.secrets.filter((secret) => secret === '' || log.includes(secret))).toEqual([])

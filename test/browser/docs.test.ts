@@ -57,7 +57,7 @@ describe.skipIf(!isBrowserAvailable())('the documentation in a browser', () => {
     await page.close()
   })
 
-  test('does not show anything wider than a phone’s screen', async () => {
+  test('shows nothing wider than a phone’s screen', async () => {
     const page = await browser.newPage({ viewport: { width: 360, height: 740 } })
     for (const address of ['', 'quick-start', 'codes', 'limits', 'samples/']) {
       await page.goto(`${baseUrl}/docs/${address}`)

@@ -7,7 +7,7 @@ import { api, button, type ConsoleTestbed, chooseFilter, navigate, startTestbed 
 import { DESKTOP, PHONE, violationsIn, visit } from './console-tour.ts'
 
 /** Files of every list, filters by choice, changes of many orders, menus, and sorting on a phone. */
-describe.skipIf(!isBrowserAvailable())('files, filters and menus of the consoleâ€™s lists in a browser', () => {
+describe.skipIf(!isBrowserAvailable())('list files, filters and menus in a browser', () => {
   let testbed: ConsoleTestbed
   let demo: Demo
   let page: Page
@@ -173,7 +173,7 @@ describe.skipIf(!isBrowserAvailable())('files, filters and menus of the consoleâ
     expect(faults).toEqual([])
   })
 
-  it('on a phone a list is sorted with a selection field, and reversed with a button', async () => {
+  it('on a phone, a list is sorted with a selection field and reversed with a button', async () => {
     await page.setViewportSize(PHONE)
     await go('/orders')
     const order = page.getByRole('combobox', { name: 'Sort by' }).first()

@@ -15,8 +15,8 @@ import {
 } from './console-testbed.ts'
 import { transitionsEnd } from './console-tour.ts'
 
-/** People use the console's lists: they sort, count, choose, save, export, change many rows, and find. */
-describe.skipIf(!isBrowserAvailable())('the lists of the console in a browser', () => {
+/** People use the console's lists: they sort, count, select, save, export, change many rows, and search. */
+describe.skipIf(!isBrowserAvailable())('the console’s lists in a browser', () => {
   let testbed: ConsoleTestbed
   let demo: Demo
   let page: Page
@@ -67,7 +67,7 @@ describe.skipIf(!isBrowserAvailable())('the lists of the console in a browser', 
     await page.unroute('**/api/notices/totals*')
   })
 
-  it('a shorter list is sorted both ways by a click on its time, and states its time zone', async () => {
+  it('a shorter list is sorted both ways by clicking its time column, and states its time zone', async () => {
     const path = `/tenants/${demo.tenantId}/wallet/entries`
     const { entries } = await api<{ entries: { walletVersion: number }[] }>(testbed, page, path)
     const versions = entries.map((row) => String(row.walletVersion))
@@ -94,7 +94,7 @@ describe.skipIf(!isBrowserAvailable())('the lists of the console in a browser', 
     await page.keyboard.press('Escape')
   })
 
-  it('a header that cannot be sorted by says why', async () => {
+  it('a column header that does not sort says why', async () => {
     await page.route('**/api/orders/totals*', async (route) => {
       const answer = await route.fetch()
       await route.fulfill({

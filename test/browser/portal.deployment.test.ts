@@ -38,7 +38,7 @@ describe.skipIf(!isBrowserAvailable())('a dealer without an integration', () => 
   }, 240_000)
   afterAll(() => testbed?.stop())
 
-  it('finds a package by what it types, and sees total and balance before anything is bought', async () => {
+  it('finds a package by typing, and sees the total and the balance before buying', async () => {
     await dealer.getByRole('link', { name: 'Buy eSIMs' }).first().click()
     await heading(dealer, 'Buy eSIMs').waitFor()
     await dealer.waitForURL(/order=/)
@@ -51,7 +51,7 @@ describe.skipIf(!isBrowserAvailable())('a dealer without an integration', () => 
     expect(await orders()).toEqual([])
   })
 
-  it('puts packages of several places into one purchase, in a list that it sorts, and takes one out again', async () => {
+  it('puts packages for several places into one purchase, sorts the list, and takes one out again', async () => {
     await dealer.getByRole('searchbox').fill('europe')
     await dealer.locator('[data-place=Europe]').click()
     await dealer.getByRole('combobox', { name: 'Order' }).selectOption('By price')
@@ -67,7 +67,7 @@ describe.skipIf(!isBrowserAvailable())('a dealer without an integration', () => 
     await button(dealer, 'Buy 2 eSIMs for USD 9.00').waitFor()
   })
 
-  it('buys once with a double click, sees the eSIMs arrive, and after a reload the same order', async () => {
+  it('buys only once with a double click, sees the eSIMs arrive, and sees the same order after a reload', async () => {
     const before = await balance()
     await button(dealer, 'Buy 2 eSIMs for USD 9.00').dblclick()
     await dealer.getByText('2 of 2 eSIMs delivered').waitFor({ timeout: 60_000 })
@@ -80,7 +80,7 @@ describe.skipIf(!isBrowserAvailable())('a dealer without an integration', () => 
     expect(await balance()).toBe(before - 90_000)
   })
 
-  it('hands an eSIM over from its ticket, which its page begins with, and finds its codes under More', async () => {
+  it('hands over an eSIM from the ticket at the top of its page, and finds the codes under More', async () => {
     const link = () => dealer.locator('.ticket').getByRole('textbox', { name: 'Link for the traveller' })
     await dealer.getByRole('img', { name: 'QR code of the traveller’s page' }).waitFor()
     await expect.poll(() => link().inputValue()).not.toBe('')
@@ -163,7 +163,7 @@ describe.skipIf(!isBrowserAvailable())('a dealer without an integration', () => 
     await dealer.locator('[data-status=PAID]').waitFor()
   })
 
-  it('reads why a top-up request was declined', async () => {
+  it('sees why a top-up request was declined', async () => {
     await button(dealer, 'Request top-up').click()
     const form = dealer.getByRole('dialog')
     await form.getByRole('textbox', { name: /Amount/ }).fill('1.00')

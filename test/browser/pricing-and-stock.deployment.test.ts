@@ -34,7 +34,7 @@ describe.skipIf(!isBrowserAvailable())('packages, price plans and stock in the c
   const select = (name: string) => page.getByRole('combobox', { name, exact: true })
   const supplierRow = (number: number) => page.locator(`[data-supplier="${number}"]`)
 
-  it('a new package shows each error at its field, and leaving an edited package asks first', async () => {
+  it('a new package shows each error at its field, and an edited package asks before it is left', async () => {
     await navigate(testbed, page, '/catalogue')
     await page.getByRole('link', { name: 'New package' }).click()
     await field(page, 'Code').fill('JP_TEST')
@@ -182,7 +182,7 @@ describe.skipIf(!isBrowserAvailable())('packages, price plans and stock in the c
       .fill(new Date(Date.now() + 10 * 86_400_000).toISOString().slice(0, 10))
     await selectFile('iccid,ac\n123,LPA:1$smdp.example.com$X\n')
     await dialog().getByRole('button', { name: 'Import codes' }).click()
-    const fault = dialog().getByRole('row', { name: /An ICCID has 18 to 20 digits/ })
+    const fault = dialog().getByRole('row', { name: /This is not a valid ICCID/ })
     await fault.getByText('123', { exact: true }).waitFor()
     // A file with other columns raises a question.
     await selectFile(['SIM,Code', codeLine(1), codeLine(2)].join('\n'))

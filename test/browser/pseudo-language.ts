@@ -36,7 +36,7 @@ export async function untranslatedTexts(page: Page): Promise<string[]> {
   return texts.map(withoutBrackets).filter((text) => /\p{L}{2}/u.test(text.replaceAll(DATA, '')))
 }
 
-// Data of the demo: money, durations, dates as the browser formats them, people, dealers, and messages of the sandbox.
+// Demo data: money, durations, dates as the browser formats them, people, dealers, and the sandbox's messages.
 const DATA =
   /\b(USD|EUR)\b|\d\s(ms|sec|min|hr)\b|\b(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) \d+|\b\d+:\d\d\s[AP]M\b|\S+@\S+|Demo dealer|Northern Lights Travel|refused by the sandbox, as the product code requests|sandbox\w*/g
 

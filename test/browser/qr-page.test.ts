@@ -40,7 +40,7 @@ const INSTALLED = {
 }
 
 /** The page of a QR link on a phone: its policy, accessibility and use. */
-describe.skipIf(!isBrowserAvailable())('the page of a QR link in a browser', () => {
+describe.skipIf(!isBrowserAvailable())('a QR link page in a browser', () => {
   let app: FastifyInstance
   let browser: Browser
   let baseUrl: string
@@ -78,7 +78,7 @@ describe.skipIf(!isBrowserAvailable())('the page of a QR link in a browser', () 
     expect(await page.evaluate(() => document.querySelector('img')!.naturalWidth)).toBeGreaterThan(0)
     // The policy allows its style sheet.
     expect(await page.evaluate(() => getComputedStyle(document.querySelector('.button')!).display)).toBe('block')
-    await page.evaluate(axe.source) // through the debugger, to which the policy does not apply
+    await page.evaluate(axe.source) // through the debugger, which the policy does not affect
     const { violations } = await page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run())
     expect(violations.map(({ id, nodes }) => [id, nodes.map((node) => node.html)])).toEqual([])
     expect(browserErrors).toEqual([])
@@ -86,7 +86,7 @@ describe.skipIf(!isBrowserAvailable())('the page of a QR link in a browser', () 
   })
 
   test.each(['light', 'dark'] as const)(
-    'for a share link after the installation fits a phone without accessibility violations, %s',
+    'of a share link fits a phone after installation, without accessibility violations, %s',
     async (colorScheme) => {
       const page = await browser.newPage({ colorScheme, viewport: { width: 390, height: 844 } })
       await page.goto(`${baseUrl}/share/token`, { waitUntil: 'load' })

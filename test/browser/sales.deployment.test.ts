@@ -14,7 +14,7 @@ import {
 } from './console-testbed.ts'
 import { loadingEnds } from './console-tour.ts'
 
-/** How an operator finds out what was sold and earned. */
+/** How an operator sees sales and earnings. */
 describe.skipIf(!isBrowserAvailable())('sales in the console', () => {
   let testbed: ConsoleTestbed
   let page: Page

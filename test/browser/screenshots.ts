@@ -6,8 +6,8 @@ import { loadPage, signInAsOperator, startTestbed } from './console-testbed.ts'
 import { prepareTour, type Stop, TOUR_VARIABLES, transitionsEnd, visit } from './console-tour.ts'
 
 /*
- * npm run screenshots [-- names]: takes screenshots of all pages of the console, or of those named, light and dark, at
- * desktop and phone width, into .screenshots/. With --docs also those of the documentation, into docs/images/. With --states
+ * npm run screenshots [-- names]: takes screenshots of all console pages, or of the named ones, light and dark, at desktop
+ * and phone width, into .screenshots/. With --docs also those of the documentation, into docs/images/. With --states
  * instead each page while it loads, when its data cannot be read, and on a gateway without data.
  */
 

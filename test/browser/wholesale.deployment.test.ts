@@ -21,7 +21,7 @@ const TRIAL_TYPE = 'esim-access'
 const VERIFIED_WITHIN_MS = 60_000
 
 /** A new operator sells from a wholesaler's account, on a fresh local gateway and using only the browser. */
-describe.skipIf(!isBrowserAvailable())('selling the catalogue of a wholesaler', () => {
+describe.skipIf(!isBrowserAvailable())('selling a wholesaler’s catalogue', () => {
   let testbed: ConsoleTestbed
   let page: Page
 
@@ -83,7 +83,7 @@ describe.skipIf(!isBrowserAvailable())('selling the catalogue of a wholesaler', 
     await page.getByText('Nothing would change').waitFor()
   })
 
-  it('a rule says what it sells while it is typed, before it is saved', async () => {
+  it('a rule form says what the rule will sell before it is saved', async () => {
     await navigate(testbed, page, '/sale-rules/Everything')
     const effect = page.getByRole('status').filter({ hasText: /margin/ })
     await effect.getByText(/\d+ packages from/).waitFor()
@@ -101,7 +101,7 @@ describe.skipIf(!isBrowserAvailable())('selling the catalogue of a wholesaler', 
     await page.getByLabel('Countries (codes)').fill('')
   })
 
-  it('a package is separated from its rule in the catalogue', async () => {
+  it('a package can be released from its rule in the catalogue', async () => {
     const packageCode = await soldPackage()
     const ofRule = async () => {
       const { rules } = await api<{ rules: { packages: number }[] }>(testbed, page, '/sale-rules')

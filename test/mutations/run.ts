@@ -17,7 +17,7 @@ import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const folder = fileURLToPath(new URL('.', import.meta.url))
-/** Tests that hang with a mutation count as failed. All of them together, without one, take longer. */
+/** Tests that hang with a mutation count as failed. Without one, all of them together take longer. */
 const TEST_TIMEOUT_MS = 300_000
 
 interface Mutation {

@@ -25,14 +25,14 @@ beforeAll(async () => {
 }, 300_000)
 
 describe.each(['dealer', 'rt', 'console'])('the OpenAPI document of the %s API', (api) => {
-  test('does not have any error or warning from Redocly', () => {
+  test('has no errors or warnings from Redocly', () => {
     const lint = ['lint', documentFile(api), `--config=${redoclyConfig(api)}`, '--format=json']
     const { stdout } = tool('redocly', lint)
     const problems: { ruleId: string; location: { pointer: string }[] }[] = JSON.parse(stdout).problems
     expect(problems.map(({ ruleId, location }) => [ruleId, location[0]?.pointer])).toEqual([])
   })
 
-  test('does not have any error or warning from Spectral', () => {
+  test('has no errors or warnings from Spectral', () => {
     const lint = ['lint', '--ruleset', 'spectral.yaml', '--format', 'json', '--quiet', documentFile(api)]
     const { stdout } = tool('spectral', lint)
     const problems: { code: string; path: string[] }[] = JSON.parse(stdout)

@@ -8,7 +8,7 @@ import { listFiles, ROOT, readLines } from './repository.ts'
 const files = new Set(listFiles(/./))
 const lines = readLines('ARCHITECTURE.md')
 const GATEWAY = 'packages/gateway/src'
-/** What the names of folders in tables are relative to. */
+/** The bases of folder names in tables. */
 const BASES = ['', `${GATEWAY}/`, 'packages/', 'packages/console/src/', 'packages/sdk/src/']
 
 /** Every row of a table with the files that it names. A bare file name is in the folder of the file named before it. */
@@ -59,7 +59,7 @@ describe('ARCHITECTURE.md', () => {
 describe('the tree in ARCHITECTURE.md', () => {
   const tree = readTree()
 
-  it('lists every folder in the gateway, in place of a table of modules', () => {
+  it('lists every folder in the gateway', () => {
     const shown = tree.filter((path) => path.startsWith(`${GATEWAY}/`) && path !== `${GATEWAY}/` && path.endsWith('/'))
     expect(shown.sort()).toEqual(foldersBelow(GATEWAY).sort())
   })

@@ -1,7 +1,10 @@
 import { expect, it } from 'vitest'
 import { listFiles, readLines } from './repository.ts'
 
-/** Modules whose texts reach people in a browser: everything but the command line, and what only a server's log shows. */
+/**
+ * Modules whose texts reach people in a browser: everything except the command line and texts that only a server's log
+ * shows.
+ */
 const SHOWN =
   /^packages\/(gateway\/src\/(?!cli\/|operations\/doctor\/|platform\/config\/|http\/console\/console-pages)|console\/src\/)/
 

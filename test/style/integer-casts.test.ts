@@ -7,7 +7,7 @@ import { listFiles, readLines } from './repository.ts'
  * integers.
  */
 
-/** By file: what its parameters are, and their bound. */
+/** By file: its parameters and their bound. */
 const BOUNDED: Record<string, string> = {
   'packages/gateway/src/esims/poll-suppliers.ts': 'seconds between polls, from the traits of suppliers',
   'packages/gateway/src/fulfilment/outcomes/save-outcomes.ts': 'numbers of items, at most 100 in an order',

@@ -2,15 +2,15 @@ import { basename, dirname } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { listFiles, readLines } from './repository.ts'
 
-/** Beyond this, a file holds more than one idea. The linter keeps functions within 70 lines (biome.json). */
+/** Beyond this, a file contains more than one idea. The linter limits functions to 70 lines (biome.json). */
 const FILE_LINES_MAX = 400
-/** Source files directly in a folder: beyond this, a reader no longer finds a file by its name. */
+/** Source files directly in a folder: beyond this number, a reader no longer finds a file by name. */
 const FOLDER_FILES_MAX = 14
 /** Tests are found by the file that they test, so a folder of tests may hold more. */
 const TEST_FOLDER_FILES_MAX = 20
 /** A subfolder with fewer files costs a reader more than it helps. */
 const SUBFOLDER_FILES_MIN = 3
-/** Names that say nothing about what a folder holds. */
+/** Names that say nothing about a folder's contents. */
 const EMPTY_NAMES = new Set(['misc', 'shared', 'internal', 'utils', 'common', 'types', 'helpers'])
 /** Entries of packages. Any other index file would hide where a name comes from. */
 const PACKAGE_ENTRIES = new Set([

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { listFiles, ROOT } from './repository.ts'
 
 /*
- * Migrations are frozen, and a new one blocks nobody for long while the release before goes on working: RELEASING.md. Each
+ * Migrations are frozen, and a new one blocks nobody for long while the previous release keeps working: RELEASING.md. Each
  * statement must be of a kind that is known to.
  */
 
@@ -125,11 +125,11 @@ test.each([
 
 const files = listFiles(/^packages\/gateway\/migrations\/.*\.sql$/).map((path) => path.slice(FOLDER.length + 1))
 
-test.each(files.filter((name) => name > FROZEN))('%s blocks nobody for long, and only adds', (name) => {
+test.each(files.filter((name) => name > FROZEN))('%s blocks nobody for long, and only adds things', (name) => {
   expect(faultsOf(readFileSync(join(ROOT, FOLDER, name), 'utf8'))).toEqual([])
 })
 
-test('this release has a page that says what changes, whom it concerns and what to do, and the index names it', () => {
+test('this release has a page, listed in the index, on what changes, who is affected and what to do', () => {
   const page = `release-${RELEASE}.md`
   const text = readFileSync(join(ROOT, 'docs/releases', page), 'utf8')
   expect(text).toContain('| change | impact | action |')
@@ -140,12 +140,12 @@ const previous = readFileSync(join(ROOT, 'test/previous-release'), 'utf8').trim(
 // A copy or a shallow clone does not have the commit.
 const hasPrevious = spawnSync('git', ['cat-file', '-e', previous], { cwd: ROOT }).status === 0
 
-test.skipIf(!hasPrevious)('the previous release has the number before', () => {
+test.skipIf(!hasPrevious)('the previous release has the preceding number', () => {
   const source = execFileSync('git', ['show', `${previous}:packages/lib/src/process/release.ts`], { cwd: ROOT })
   expect(/^export const RELEASE = (\d+)$/m.exec(String(source))?.[1]).toBe(String(RELEASE - 1))
 })
 
-test.skipIf(!hasPrevious)('the migrations of the previous release are first, and unchanged', () => {
+test.skipIf(!hasPrevious)('the previous release’s migrations come first, unchanged', () => {
   const git = (...args: string[]) => execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' })
   const released = git('ls-tree', '--name-only', `${previous}:${FOLDER}`).trim().split('\n')
   expect(files.slice(0, released.length), 'a new migration has a later number').toEqual(released)

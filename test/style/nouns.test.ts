@@ -9,7 +9,7 @@ const NOUNS = [
   ...['sales', 'people', 'alerts', 'cells', 'operations'],
 ]
 
-/** The trees with a folder, or for a small noun a file, per noun, and what else they hold. */
+/** The trees with a folder per noun (or a file, for a small noun), and their other contents. */
 const TREES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'packages/gateway/src/http/console': {
     kernel: 'what all routes share: access, lists, CSV',
@@ -37,7 +37,7 @@ const OTHER_MODULES: Readonly<Record<string, string>> = {
   platform: 'runs the process and knows no order',
 }
 
-/** Files next to the folders of a tree: its entry, and its parts. */
+/** Files beside the folders of a tree: its entry, and its parts. */
 const TREE_FILES = new Set([
   ...['console', 'console-routes', 'console-server', 'console-pages'],
   ...['admin-main', 'admin-program'],
@@ -61,7 +61,7 @@ describe('a folder', () => {
     expect(childrenOf('packages/gateway/src/catalogue', 'folder')).toContain('prices')
   })
 
-  it.each(Object.keys(TREES))('in %s may be a file instead, whose name begins with its noun', (tree) => {
+  it.each(Object.keys(TREES))('in %s may instead be a file whose name begins with its noun', (tree) => {
     const names = childrenOf(tree, 'file').map(stemOf)
     expect(names.filter((name) => !TREE_FILES.has(name) && nounOfFile(name) === undefined)).toEqual([])
   })
@@ -107,7 +107,7 @@ describe('an import', () => {
 /** Test vectors are JSON that programs in other languages read too. */
 const IMPORT_FROM_AFAR = /(\bfrom |\bimport\(?\s*)'(\.\.\/){2,}(?!.*vectors\/\w+\.json')/
 
-describe('the name of a file', () => {
+describe('a file name', () => {
   /** Names of files that each wholesaler and each simulator has. */
   const EQUAL_NAMES = new Set(['wholesalers', 'wholesaler-simulators'])
 

@@ -8,7 +8,7 @@ import { listFiles, readLines } from './repository.ts'
  * the meantime. Most of our texts come from callers, suppliers, files or providers, so the rule holds for all.
  */
 
-/** By file and source, each with the reason for which it may stay. */
+/** By file and source, each with the reason why it may stay. */
 const ACCEPTED: [file: string, source: string, reason: string][] = [
   ['packages/lib/src/postgres/migrations.ts', '--[^\\n]*|', 'reads only our own migrations'],
   ['packages/gateway/src/catalogue/files/csv-columns.ts', '[[.].*$', 'reads only member names of our own schema'],
@@ -31,7 +31,7 @@ it('every regular expression runs in time linear in its text', { timeout: 300_00
     if (ACCEPTED.some(([file, start]) => at.startsWith(`${file}:`) && source.startsWith(start))) continue
     const result = await check(source, flags, { timeout: CHECK_TIMEOUT_MS, randomSeed: 1 })
     if (result.status === 'safe') continue
-    // Expressions that look around are attacked with random texts, and their steps are estimated: the engine decides.
+    // Expressions with look-around are attacked with random texts, and their steps are only estimated: the engine decides.
     if (result.status === 'vulnerable' && result.checker === 'fuzz' && isFastOn({ source, flags }, result.attack))
       continue
     slow.push(`${at}: ${text} ${result.status === 'vulnerable' ? result.complexity.summary : result.error.kind}`)

@@ -35,7 +35,7 @@ describe('the README', () => {
   const layouts = WHOLESALERS.map((name) => sourcesIn(name).map((file) => (file === `${name}.ts` ? '<name>.ts' : file)))
   const shared = layouts.reduce((left, right) => left.filter((file) => right.includes(file)))
 
-  it('lists the files that lie next to the wholesalers', () => {
+  it('lists the files beside the wholesalers’ folders', () => {
     expect([...beside].sort()).toEqual(sourcesIn('.').sort())
   })
 

@@ -19,7 +19,7 @@ export interface PageRoute {
   load(): Promise<Record<string, unknown>>
   /** The component's name in the loaded module. */
   name: string
-  /** True if this person may open it. A page without it opens for everybody. */
+  /** True if this person may open it. A page without this function is open to everybody. */
   mayOpen?: MayOpen | undefined
 }
 

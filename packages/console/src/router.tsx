@@ -42,7 +42,7 @@ function pageRoute({ path, load, name, mayOpen }: PageRoute, parent: AnyRoute, p
     getParentRoute: () => parent,
     path,
     staticData: { docs: PAGE_DOCS[parentPath + path], mayOpen },
-    // Filters are strings in the URL. Each page reads those that it knows.
+    // Filters are strings in the URL. Each page reads the filters that it knows.
     validateSearch: (search: Record<string, unknown>) => stringParams(search),
     beforeLoad({ params }) {
       if (!areIdsWellFormed(params)) throw notFound()

@@ -6,7 +6,7 @@ export function isCurrency(code: string): boolean {
 
 let known: ReadonlySet<string> | undefined
 
-export const CURRENCY_ADVICE = 'It is not a currency of ISO 4217: write it like USD or EUR.'
+export const CURRENCY_ADVICE = 'This is not an ISO 4217 currency: use a code such as USD or EUR.'
 
 /** Money units (1/10 000) in one whole unit of a currency. */
 export const WHOLE_UNIT = 10_000n

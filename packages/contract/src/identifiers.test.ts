@@ -49,7 +49,7 @@ describe('activation codes', () => {
   })
 
   test.each(['1$smdp.example.com$ABC', 'lpa:1$smdp.example.com$ABC', '  LPA:1$smdp.example.com$ABC\r\n'])(
-    'a form used by suppliers is accepted: %j',
+    'accepts a form used by suppliers: %j',
     (text) => {
       const parsed = parseActivationCode(text)
       expect(parsed.ok && buildActivationCode(parsed.value)).toBe('LPA:1$smdp.example.com$ABC')
@@ -70,7 +70,7 @@ describe('activation codes', () => {
     'LPA:1$smdp.example.com$ABC$$2',
     'LPA:1$smdp.example.com$ABC$$1$x',
     `LPA:1$smdp.example.com$${'A'.repeat(255)}`,
-  ])('a malformed code is rejected with a reason: %j', (text) => {
+  ])('rejects a malformed code with a reason: %j', (text) => {
     expect(parseActivationCode(text)).toEqual({ ok: false, reason: sentence })
   })
 
@@ -119,7 +119,7 @@ describe('ICCIDs', () => {
     expect(isIccid(iccid)).toBe(true)
   })
 
-  test('pads an ICCID to twenty places, and never twice', () => {
+  test('pads an ICCID to twenty places, and leaves a padded one unchanged', () => {
     expect(padIccid('8985200012345678903')).toBe('8985200012345678903F')
     expect(padIccid('8985200012345678903F')).toBe('8985200012345678903F')
     expect(padIccid('89852000123456789033')).toBe('89852000123456789033')
@@ -158,7 +158,7 @@ describe('EIDs', () => {
     expect(isEid('89049032123451234512345678901235')).toBe(true)
   })
 
-  test('an EID made from 30 digits is valid, and becomes invalid if any digit changes', () => {
+  test('an EID built from 30 digits passes the check, and fails if any digit changes', () => {
     const digits = fc.stringMatching(/^[0-9]{30}$/)
     fc.assert(
       fc.property(digits, fc.nat(31), fc.integer({ min: 1, max: 9 }), (first, at, shift) => {

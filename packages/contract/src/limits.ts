@@ -1,6 +1,6 @@
 /** Every limit that a caller can reach. Units that are not obvious come last in the name. */
 
-/** Lines in one order: enough for a basket, and few enough that an order never locks its wallet's row for long. */
+/** Lines in one order: enough for a basket, but few enough that an order never locks its wallet's row for long. */
 export const ORDER_LINES_MAX = 20
 export const LINE_COUNT_MAX = 30
 /** eSIMs in one order, over all of its lines. */
@@ -25,7 +25,7 @@ export const EXPIRY_NOTICE_HOURS_DEFAULT = [72, 24] as const
 /** Codes, slugs and order numbers. */
 export const NAME_LENGTH_MAX = 64
 export const KEYWORD_LENGTH_MAX = 100
-/** Countries in one `coversAll` of `package/list`: more than a trip has. */
+/** Countries in one `coversAll` of `package/list`: more than any trip needs. */
 export const COVERED_COUNTRIES_MAX = 20
 /** eSIMs in one `esim/usage/query`. */
 export const USAGE_QUERY_ESIMS_MAX = 100
@@ -62,6 +62,6 @@ export const CHECK_HEALTH_PER_MINUTE_MAX = 10
 /** Money is a JSON integer in 1/10 000 of the currency, so a double must hold it exactly. */
 export const MONEY_MAX = Number.MAX_SAFE_INTEGER
 
-/** Restricted keys of one tenant that are not revoked: one for each program. */
+/** Restricted keys of one tenant that are not revoked: one per program. */
 export const RESTRICTED_KEYS_MAX = 20
 export const KEY_LABEL_LENGTH_MAX = 64

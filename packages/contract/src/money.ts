@@ -10,8 +10,8 @@ export class MalformedMoney extends Error {
 }
 
 /**
- * `'1250.00'` → `12500000n`. Accepts only an optional minus sign, digits, and up to four decimal places after a dot, so that
- * no amount can be misread.
+ * `'1250.00'` → `12500000n`. Accepts only an optional minus sign, digits, and up to four decimal places after a dot, so no
+ * amount can be misread.
  * @throws MalformedMoney
  */
 export function parseMoney(text: string): bigint {

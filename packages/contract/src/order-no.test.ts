@@ -9,7 +9,7 @@ describe('an orderNo', () => {
     ['00000000-0000-0000-0000-000000000020', '00000000000000000000000010'],
     // The example of the ULID specification: 01ARZ3NDEKTSV4RRFFQ69G5FAV.
     ['01563e3a-b5d3-d676-4c61-efb99302bd5b', '01ARZ3NDEKTSV4RRFFQ69G5FAV'],
-  ])('for the order id %s is %s, and converts back to the same id', (orderId, orderNo) => {
+  ])('for order id %s is %s, and converts back to that id', (orderId, orderNo) => {
     expect(orderNoOf(orderId)).toBe(orderNo)
     expect(orderIdOf(orderNo)).toBe(orderId)
   })

@@ -12,7 +12,7 @@ test.each([
   expect(formatTime(parseTime(text))).toBe(utc)
 })
 
-test('formats a time as Date does, regardless of the times formatted before', () => {
+test('a time is formatted as Date formats it, regardless of the times before', () => {
   const seconds = [0, 1, 64, 1, 65, 128, 0, -1, -64, -62_167_219_200, 253_402_300_799, 253_402_300_800]
   for (const timeMs of seconds.flatMap((second) => [second * 1000, second * 1000 + 7, second * 1000 + 999])) {
     expect(formatTime(timeMs)).toBe(new Date(timeMs).toISOString())
@@ -21,7 +21,7 @@ test('formats a time as Date does, regardless of the times formatted before', ()
   expect(() => formatTime(Number.NaN)).toThrow(RangeError)
 })
 
-test('accepts a day only if the date exists', () => {
+test('a day is accepted only if the date exists', () => {
   const texts = [
     '2026-11-20',
     '2028-02-29',

@@ -14,7 +14,7 @@ describe('a volume', () => {
     [999, '999 B'],
     [0, '0 B'],
     [2 ** 53 - 1, '9007.2 TB'],
-  ])('with a size of %d bytes is shown as %s', (bytes, text) => {
+  ])('of %d bytes is shown as %s', (bytes, text) => {
     expect(volumeText(readVolume(bytes))).toBe(text)
     expect(volumeText(readVolume(BigInt(bytes)))).toBe(text)
   })
@@ -25,11 +25,11 @@ describe('a volume', () => {
     [700_123_456, 1_000_000_000, '700.1 MB'],
     [0, 5_000_000_000, '0 GB'],
     [1_234_567, null, '1.2 MB'],
-  ])('with %d of %d bytes used is shown in the same kind of units as the total: %s', (used, total, text) => {
+  ])('with %d of %d bytes used shows the usage in the total’s kind of units: %s', (used, total, text) => {
     expect(volumeText(readPartOf(total, used))).toBe(text)
   })
 
-  it('with a whole number of units is shown as that number, in decimal and binary units', () => {
+  it('that is a whole number of decimal or binary units is shown as that number', () => {
     const units = [10 ** 6, 10 ** 9, 2 ** 20, 2 ** 30]
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 999 }), fc.constantFrom(...units), (count, size) => {

@@ -1,4 +1,4 @@
-/** A volume as people read it: `{value: 5, unit: 'GB'}`. */
+/** A volume in readable units: `{value: 5, unit: 'GB'}`. */
 export interface ReadableVolume {
   /** At most one decimal. */
   value: number

@@ -105,7 +105,7 @@ export function copiedBinaries(folder: string, native: string, version: string, 
   return binaries
 }
 
-/** Atomic, even if several processes copy at the same time: any of their copies will do. */
+/** Atomic, even if several processes copy simultaneously: any of their copies is good. */
 function replaceByCopy(copy: string, native: string): void {
   const draft = `${copy}.${process.pid}`
   const former = `${draft}.former`
@@ -125,8 +125,8 @@ function replaceByCopy(copy: string, native: string): void {
 }
 
 /**
- * Uses hard links if the file system allows them, so that a copy costs neither time nor space; otherwise copies the bytes.
- * The copy outlives the checkout, so nothing in it points back there.
+ * Uses hard links if the file system allows them, so a copy costs neither time nor space; otherwise copies the bytes. The
+ * copy outlives the checkout, so nothing in it may point back to it.
  */
 function linkTree(from: string, to: string): void {
   mkdirSync(to, { mode: 0o755 })

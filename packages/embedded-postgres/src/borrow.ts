@@ -15,7 +15,7 @@ export interface BorrowedPostgres {
 
 const STARTING_GATEWAY_MS = 15_000
 
-/** Gives one command a database: the running gateway's, or a server that runs until the command stops it. */
+/** Provides a database for one command: the running gateway's, or a server that runs until the command stops it. */
 export async function borrowPostgres(options: { dataDir: string; log: Logger }): Promise<BorrowedPostgres> {
   const deadline = Date.now() + STARTING_GATEWAY_MS
   for (;;) {
@@ -38,7 +38,7 @@ export function readRunningPostgres(dataDirPath: string): { url: string; gateway
   const directory = clusterDirectory(dataDir)
   const holder = findHolder(dataDir)
   const server = readPostmasterPid(directory)
-  // A command's server stops when the command ends, so other processes must not rely on it.
+  // A command's server stops when the command ends, so other processes must not use it.
   if (holder?.purpose !== 'gateway' || !server?.ready || !isPostgresIn(server.pid, directory)) return undefined
   return { url: connectionUrl(readPassword(dataDir), server.port), gatewayPid: holder.pid }
 }

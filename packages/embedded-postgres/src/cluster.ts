@@ -50,7 +50,7 @@ export function ensureCluster(dataDir: string, account: Account, binaries: Binar
   return { directory, account, password }
 }
 
-/** Rewrites the settings at every start, so that they match this release; manual edits are lost. */
+/** Rewrites the settings at every start to match this release; manual edits are lost. */
 export function writeSettings(cluster: Cluster, settings: Settings): void {
   const file = join(cluster.directory, 'postgresql.conf')
   writeFileSync(file, postgresqlConf(settings), { mode: 0o600 })
@@ -59,7 +59,7 @@ export function writeSettings(cluster: Cluster, settings: Settings): void {
 
 /**
  * Sets everything that the driver would otherwise take from the environment, such as PGSSLMODE or PGOPTIONS, which may be
- * set on the machine for another database. It also takes an empty option from there: hence the space.
+ * set for another database. It also takes an empty option from there, hence the space.
  */
 const PARAMETERS = 'sslmode=disable&sslnegotiation=postgres&client_encoding=UTF8&replication=false&options=%20'
 

@@ -45,14 +45,14 @@ describe('the data directory lock', () => {
     expect(readdirSync(join(dataDir, 'lock'))).toEqual([])
   })
 
-  it('reports its holder, and reports none after its release', async () => {
+  it('reports its holder until it is released', async () => {
     const lock = await lockDataDir(dataDir, 'gateway')
     expect(findHolder(dataDir)).toEqual({ purpose: 'gateway', pid: process.pid })
     lock.release()
     expect(findHolder(dataDir)).toBeUndefined()
   })
 
-  it('is refused with a message that states the directory, the holder and the remedy', async () => {
+  it('is refused with a message that names the directory, the holder and the remedy', async () => {
     const lock = await lockDataDir(dataDir, 'gateway')
     await expect(lockDataDir(dataDir, 'gateway')).rejects.toThrow(
       `The data directory ${dataDir} is in use by another gateway (process ${process.pid}). Stop it, or set a different DATA_DIR for this one.`,
@@ -73,7 +73,7 @@ describe('the data directory lock', () => {
     await lockDataDir(dataDir, 'gateway')
   })
 
-  it('is not considered held by a new process with the pid of a dead holder', async () => {
+  it('ignores a new process that reuses the pid of a dead holder', async () => {
     const [boot, ticks] = processIdentity(process.pid)!.split('.')
     writeClaim(`gateway-${process.pid}-${boot}.${Number(ticks) - 1}-aaaaaaaa.held`)
     writeClaim(`gateway-${process.pid}-00000000.${ticks}-bbbbbbbb.held`) // from another boot

@@ -22,8 +22,8 @@ export class PortTaken extends Error {
 }
 
 /**
- * What a stop sends, and how long it waits each time. A fast shutdown ends sessions immediately; most of its time goes to a last
- * checkpoint.
+ * The signal that a stop sends, and how long it waits each time. A fast shutdown ends sessions immediately; most of the
+ * time goes into a last checkpoint.
  */
 const STOP_SIGNALS: readonly [signal: NodeJS.Signals, timeoutMs: number][] = [
   ['SIGINT', 30_000],
@@ -84,7 +84,7 @@ export function readPostmasterPid(directory: string): { pid: number; port: numbe
 /** Errors that the server writes for each session whenever it starts or stops. */
 const ROUTINE = /terminating connection due to administrator command|the database system is (starting up|shutting down)/
 
-/** Logs the server's lines: warnings and errors as such, routine and expected ones for debugging. */
+/** Logs the server's lines: warnings and errors at their level, routine and expected lines for debugging. */
 export function serverLog(log: Logger, expectedErrors?: RegExp): (line: string) => void {
   return (line) => {
     const isProblem = /^(WARNING|ERROR|FATAL|PANIC):/.test(line)
@@ -116,7 +116,7 @@ function waitUntilReady(
       if (lastLines.length > 10) lastLines.shift()
       logLine(line)
     })
-    // After `exit`, lines may still be on their way: they determine which error it is.
+    // After `exit`, further lines may still arrive: they determine which error it is.
     child.once('close', async () => {
       const exit = await exited
       const output = lastLines.join(' | ')

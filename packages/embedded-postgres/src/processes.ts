@@ -5,13 +5,16 @@ import type { Account } from './server-account.ts'
 
 /**
  * Identifies one process permanently: a pid is reused, but a pid together with its start time is not. `undefined` when no
- * such process runs. A killed process that is not reaped yet holds nothing and counts as gone.
+ * such process runs. A killed process that has not been reaped holds nothing, and counts as gone.
  */
 export function processIdentity(pid: number): string | undefined {
   return process.platform === 'linux' ? linuxIdentity(pid) : portableIdentity(pid)
 }
 
-/** True if the process is a PostgreSQL server working in `directory`: a pid read from a file may belong to another process by now. */
+/**
+ * True if the process is a PostgreSQL server working in `directory`: a pid read from a file may now belong to another
+ * process.
+ */
 export function isPostgresIn(pid: number, directory: string): boolean {
   if (processIdentity(pid) === undefined) return false
   if (process.platform === 'linux') {

@@ -1,4 +1,4 @@
-/** The settings that can differ between two starts; the table below holds the others. */
+/** The settings that can differ between two starts. The table below contains the others. */
 export interface Settings {
   port: number
   /** False only in tests, whose data need not survive a power cut. */

@@ -19,7 +19,7 @@ export interface EmbeddedPostgresOptions {
   fsync?: boolean
   /** Default 100. */
   maxConnections?: number
-  /** Error lines of the server that the caller causes and handles; they are logged for debugging only. */
+  /** The server's error lines that the caller causes and handles; they are logged only for debugging. */
   expectedErrors?: RegExp
 }
 

@@ -62,7 +62,9 @@ export async function startApi(deps: Deps): Promise<Running & { port: number }> 
   }
 }
 
-/** The console's own listener. It also serves the dealer API, for the explorer: pages may call only their own origin. */
+/**
+ * The console's own listener. It also serves the dealer API for the explorer, because pages may call only their own origin.
+ */
 async function listenForConsole(server: FastifyInstance, deps: Deps, dealerParts: DealerApiParts): Promise<void> {
   await server.register(async (app) => dealerApi(app, deps, dealerParts), { prefix: API_PATH.slice(0, -1) })
   const { consoleHost, consolePort, host, consoleUrl } = deps.config

@@ -38,7 +38,7 @@ import { createAdmission } from './tenants/admission/create-admission.ts'
 /** What background loops are woken for: orders to fulfil, questions to suppliers, actions on eSIMs, events to send, changed settings and stock. */
 export type Topic = 'fulfilment' | 'questions' | 'actions' | 'webhooks' | 'settings' | 'stock'
 
-/** What all modules share. A function takes only the members that it needs: Pick<Deps, …>. */
+/** What all modules share. A function accepts only the members that it needs: Pick<Deps, …>. */
 export interface Deps {
   config: Config
   log: Log
@@ -95,7 +95,7 @@ export interface Deps {
  */
 const ORDER_IDLE_MS = 3_000
 /**
- * Limits for placing orders. The wait for a lock is longer than a dead node can hold it; a stalled connection is given up
+ * Limits for placing orders. The wait for a lock is longer than a dead node can hold it; a stalled connection is abandoned
  * early enough for another attempt within ten seconds.
  */
 const ORDER_LIMITS = { lockTimeoutMs: 3_500, statementTimeoutMs: 4_000, stallMs: 5_000, connectTimeoutMs: 3_000 }
@@ -238,7 +238,7 @@ function createMeasures(metrics: Metrics) {
   }
 }
 
-/** A refused start must not leave a connection behind, because others would count it as a running gateway. */
+/** A refused start must close its connections, because others would count them as a running gateway. */
 async function closeAndThrow(pools: { close(): Promise<void> }[], error: unknown): Promise<never> {
   await Promise.all(pools.map((pool) => pool.close()))
   throw error

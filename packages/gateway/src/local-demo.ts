@@ -17,7 +17,7 @@ const OPENING_BALANCE = 10_000_000n // 1 000.00
 export async function ensureLocalDemo(deps: Deps): Promise<void> {
   if (await findDemoTenantId(deps)) return
   await deps.db.tx(async (tx) => {
-    // Several nodes may start on one new database: the lock lets only one create the demo.
+    // Several nodes may start on one new database: the lock allows only one to create the demo.
     await tx.query({ text: `select pg_advisory_xact_lock(${advisoryKey('local demo')})` })
     if (await findDemoTenantId(deps)) return
     await seedDemoCatalogue(deps)

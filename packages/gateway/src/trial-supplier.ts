@@ -77,7 +77,7 @@ async function knownPort(deps: Deps): Promise<string> {
   throw new StartRefused(`The supplier ${TRIAL_SUPPLIER} is not a trial supplier. Start without --trial.`)
 }
 
-/** undefined: it ended before it was listening. */
+/** undefined: it ended before listening. */
 async function listeningUrl(child: ChildProcessWithoutNullStreams): Promise<string | undefined> {
   for await (const line of createInterface({ input: child.stdout })) return JSON.parse(line).url
   return undefined

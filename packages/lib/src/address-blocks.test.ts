@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { networkKey } from './address-blocks.ts'
 
-describe('the network of an address', () => {
+describe('an address’s network', () => {
   it.each([
     ['203.0.113.7', '203.0.113.7'],
     ['::1', '0:0:0:0'],
@@ -11,5 +11,5 @@ describe('the network of an address', () => {
     ['2001:db8:1:2::', '2001:db8:1:2'],
     ['2001:db8:0:2::6', '2001:db8:0:2'],
     ['1::2:3:4:5:6:7', '1:0:2:3'],
-  ])('%s is %s', (address, network) => expect(networkKey(address)).toBe(network))
+  ])('for %s is %s', (address, network) => expect(networkKey(address)).toBe(network))
 })

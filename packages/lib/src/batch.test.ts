@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { createBatcher, type Pace } from './batch.ts'
 import { systemClock } from './clock.ts'
 
-/** A batcher whose batches end when the test says so, and what it has begun. */
+/** A batcher whose batches end when the test ends them, and the batches begun so far. */
 function stage(pace?: Partial<Pace>) {
   const begun: { items: string[]; end(): void }[] = []
   const watchers: (() => void)[] = []
@@ -65,7 +65,7 @@ describe('an item that arrives while a batch runs', () => {
   })
 })
 
-describe('a batch that is to begin later', () => {
+describe('a delayed batch', () => {
   it('begins sooner if another reason to wait ends first', async () => {
     const { batches, begun, another } = stage({ gatherMs: 5 })
     const crowd = Array.from({ length: 10 }, (_, index) => batches.add(`crowd ${index}`))

@@ -12,7 +12,7 @@ export interface BatchOptions<Item, Result> {
   limit: number
   /** Maximum number of batches that run at the same time. */
   concurrency: number
-  /** Delays batches so that they grow. Without it, a batch starts whenever `concurrency` allows. */
+  /** Delays batches so that they grow. Without a pace, a batch starts whenever `concurrency` allows. */
   pace?: Pace
   /** Maximum number of waiting items; the next is rejected with `queueFullError()`. Bounds memory under overload. */
   queueLimit: number
@@ -26,8 +26,8 @@ export interface BatchOptions<Item, Result> {
 export interface Pace {
   clock: Pick<Clock, 'monotonic'>
   /**
-   * How long a batch may run before another starts next to it. Two half batches cost more than one whole batch, but a batch
-   * that is stuck must not stop the others.
+   * How long a batch may run before another starts alongside it. Two half batches cost more than a whole one, but a stuck
+   * batch must not block the others.
    */
   overlapAfterMs: number
   /**

@@ -44,7 +44,7 @@ it('a quick round trip corrects a slow one’s reading', () => {
   expect(faultMs(at, read)).toBeLessThanOrEqual(2)
 })
 
-it('the best round trip loses trust only by the amount that the clocks may have drifted since', () => {
+it('the best round trip loses precision only by the clocks’ possible drift since then', () => {
   const { at, read } = node()
   roundTrip(at, read, 20, 0.5)
   at.monotonicMs += 10_000 // errs by 15 ms at most

@@ -24,7 +24,7 @@ const INNER = [
   '{"a":"x;-1"}',
 ]
 
-/** Splits the line like a program that knows only this separator: to it, quotes in the middle of a cell are text. */
+/** Splits the line like a program that knows only this separator, which treats quotes in the middle of a cell as text. */
 function cellsBy(separator: string, file: string): string[] {
   return file.split(new RegExp(`[${separator}\\r\\n]`)).map((cell) => cell.replace(/^"+/, ''))
 }
@@ -59,7 +59,7 @@ test.each([...FORMULAS, ...LOOK_ESCAPED, ...PLAIN])(
   },
 )
 
-test.each(PLAIN)('%j is written as it is, without an escape', (text) => {
+test.each(PLAIN)('%j is written unchanged, without an escape', (text) => {
   expect(cellOf(text)).toBe(text)
 })
 

@@ -8,7 +8,7 @@ const scope = { list: 'package/list', tenantId: 'T1', filters: { locationCode: '
 const position = [1_700_000_000_000, 'JP_1_7']
 const cursor = createCursor(key, scope, position)
 
-test('a cursor is accepted by the list that it was made for, in whatever order the filters come', () => {
+test('a cursor is accepted by the list that it was made for, whatever the order of the filters', () => {
   expect(readCursor(key, scope, cursor)).toEqual(position)
   const filters = { keyword: 'x', slug: undefined, packageCode: null, locationCode: 'JP' }
   expect(readCursor(key, { ...scope, filters }, cursor)).toEqual(position)

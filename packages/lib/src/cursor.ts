@@ -11,7 +11,7 @@ export interface CursorScope {
   readonly filters: Readonly<Record<string, unknown>>
 }
 
-/** Where the next page starts: the sort key of the last row of this page. */
+/** The start of the next page: the sort key of the last row on this page. */
 export type Position = readonly (string | number)[]
 
 /**
@@ -31,8 +31,7 @@ export function readCursor(linkKey: Buffer, scope: CursorScope, cursor: string):
   return JSON.parse(position.toString()) as Position
 }
 
-const REASON =
-  'is not one of this list with these filters: send nextCursor unchanged, with the filters it was given for'
+const REASON = 'is not from this list with these filters: send nextCursor unchanged, with the same filters'
 
 function purposeOf({ list, tenantId, filters }: CursorScope): string {
   const given = Object.entries(filters)

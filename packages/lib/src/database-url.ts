@@ -82,7 +82,7 @@ function checkParameters(parameters: URLSearchParams): void {
     throw new Error(`has an unknown sslmode; the modes are ${SSL_MODES.join(', ')}`)
 }
 
-/** The name may be a part of a password. */
+/** The name may be part of a password. */
 function unknownParameter(name: string): string {
   if (!/^[A-Za-z_-]{1,40}$/.test(name)) return `an unknown parameter after the ?; ${ENCODE}`
   const plain = name.toLowerCase().replace(/[_-]/g, '')
@@ -102,7 +102,7 @@ function checkFile(name: string, file: string): void {
   }
 }
 
-/** Removes the parameter, which the driver would take for one of its own options. */
+/** Removes the parameter, which the driver would treat as one of its own options. */
 function withoutTarget(text: string): string {
   const url = new URL(text)
   if (!url.searchParams.has(TARGET)) return text

@@ -11,7 +11,7 @@ export interface Ids {
 const POOL_BYTES = 4096
 const UUID_BYTES = 16
 
-/** If the clock goes back by more than this, it was set back, and ids follow it. Otherwise ids keep rising. */
+/** If the clock goes back by more than this, it was set back, and ids follow. Otherwise ids keep rising. */
 const SET_BACK_MS = 10_000
 
 export const systemIds: Ids = createIds(() => Date.now())

@@ -5,7 +5,7 @@
  * (gateway/src/operations/doctor/times-ahead.ts). docs/clocks.md lists all stored times.
  */
 
-/** The margin by which a time may exceed its longest wait: transactions read the clock when they begin. */
+/** How far a time may exceed its longest wait: transactions read the clock when they begin. */
 export const AHEAD_TOLERANCE_MS = 10_000
 
 /** SQL: true if a job with this lease is free: it has no lease, the lease has expired, or a fast clock set it. */

@@ -11,7 +11,7 @@ export function ensureLocalMasterKey(dataDir: string): Buffer {
   mkdirSync(dataDir, { recursive: true, mode: process.getuid!() === 0 ? 0o711 : 0o700 })
   const existing = readKey(file)
   if (existing) return existing
-  // Written to a draft and linked: if two processes start together, one creates the key and both use it.
+  // Written to a draft and linked: if two processes start simultaneously, one creates the key and both use it.
   const draft = `${file}.${process.pid}`
   writeFileSync(draft, `${randomBytes(KEY_BYTES).toString('base64')}\n`, { mode: 0o600 })
   try {

@@ -22,7 +22,7 @@ export class Refusal extends Error {
   }
 }
 
-/** The thing does not exist, or the caller may not see it: both get the same message. @param name as the caller wrote it */
+/** The thing does not exist, or the caller may not see it: the message is the same. @param name as the caller wrote it */
 export function notFound(what: string, name?: string): Refusal {
   const sentence =
     name === undefined ? `There is no such ${what}.` : `There is no ${what} ${name.slice(0, NAME_LENGTH_MAX)}.`

@@ -35,7 +35,7 @@ export function listMemberFaults(
     const inside = (member: string) => (name === '' ? member : `${name}.${member}`)
     switch (fault.keyword) {
       case 'boolean':
-        return [] // additionalProperties reports the same member
+        return [] // additionalProperties already reports this member
       case 'required':
         return fault.params.requiredProperties.map((member) => ({ member: inside(member), reason: 'is missing' }))
       case 'additionalProperties':

@@ -86,7 +86,8 @@ function toResult(answer: Answer, requestId: string, attempts: number): CallResu
     requestId,
     httpStatus: status,
     retryAfterS,
-    // 000002 means that nothing happened; 101006, that this request arrived before and was, or is being, processed.
+    // 000002 means that nothing happened; 101006 means that this request arrived before and has been, or is being,
+    // processed.
     outcomeUnknown: (status >= 500 && code !== '000002') || code === '101006',
   })
 }

@@ -88,7 +88,7 @@ export type OrderCallOptions = CallOptions & {
   generateTransactionId?: boolean
 }
 
-/** The answer of an action. */
+/** The answer to an action. */
 export interface Action extends ActionAnswer {
   /** True if the transactionId had been used before. The answer is then the earlier action, with its current status. */
   replayed: boolean
@@ -344,12 +344,12 @@ export class DealerEsim {
     return this.call('webhook/set', request, options)
   }
 
-  /** Sends one event of a type with sample content and `test: true` to the URL as it is set, and returns how it was answered. */
+  /** Sends one sample event of a type, with `test: true`, to the current URL, and returns the receiver's answer. */
   testWebhook(request: WebhookTestRequest, options?: CallOptions): Promise<WebhookTestAnswer> {
     return this.call('webhook/test', request, options)
   }
 
-  /** Any operation by its name. */
+  /** Any operation, by name. */
   async call<N extends OperationName>(
     operation: N,
     request: RequestOf<N>,

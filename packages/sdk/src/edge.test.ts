@@ -21,7 +21,7 @@ async function bundle(): Promise<string> {
   return built.outputFiles[0]?.text ?? ''
 }
 
-/** The globals that every edge runtime has, without those of Node: no process, no Buffer, no require. */
+/** The globals available in every edge runtime, without Node's: no process, no Buffer, no require. */
 const runtime = () =>
   createContext({
     fetch,

@@ -36,7 +36,7 @@ export interface ErrorParts {
 export class DealerEsimError extends Error {
   override readonly name = 'DealerEsimError'
   readonly code: ErrorCode
-  /** The faults: a path such as `packageInfoList[0].count`, or a header, and what to do. */
+  /** The faults: a path such as `packageInfoList[0].count` or a header, and the remedy. */
   readonly details: FaultDetail[]
   /** The answer's `data`, with the members that its code adds, such as `shortfall`. */
   readonly data: Record<string, unknown>
@@ -66,7 +66,7 @@ export class DealerEsimError extends Error {
     this.attempts = parts.attempts ?? 1
   }
 
-  /** True if the code is this one; `data` then has the members of the code. */
+  /** True if this is the error's code; `data` then has the code's members. */
   is<C extends FailureCode>(code: C): this is DealerEsimError & { code: C; data: FailureData<C> } {
     return this.code === code
   }

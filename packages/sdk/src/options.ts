@@ -20,7 +20,7 @@ export function checkText(name: string, value: unknown): string {
   return value
 }
 
-/** The longest delay of a timer; one set to more, or to NaN, fires immediately. */
+/** The longest delay of a timer; a longer one, or NaN, fires immediately. */
 export const TIMER_MAX_MS = 2 ** 31 - 1
 
 export function checkTimeout(value: unknown): number {
@@ -44,7 +44,7 @@ export function checkSecrets(given: SecretsInput): string[] {
   return secrets.map((secret) => checkText('appSecret', secret))
 }
 
-/** Calls a listener of the program. Its errors must not affect the call, so they are only logged to the console. */
+/** Calls a listener in the caller's program. Its errors must not affect the call, so they are only logged to the console. */
 export async function notifyListener<T>(listener: ((value: T) => unknown) | undefined, value: T): Promise<void> {
   try {
     await listener?.(value)

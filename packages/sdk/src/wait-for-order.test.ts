@@ -13,7 +13,7 @@ async function client(script: Script) {
   return new DealerEsim(gateway)
 }
 
-describe('when the time is over', () => {
+describe('when the time limit is reached', () => {
   test('a hanging query is aborted, and the previous answer is returned', async () => {
     const esim = await client((_operation, _body, arrival) => (arrival === 1 ? ok(ALLOCATING) : 'hang'))
     expect(await esim.waitForOrder(which, { waitMs: 400 })).toEqual(ALLOCATING)

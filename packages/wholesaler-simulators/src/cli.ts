@@ -21,7 +21,7 @@ async function run(argv: string[]): Promise<number> {
   process.stdout.write(`${JSON.stringify({ kind, url, credentials, controlUrl })}\n`)
   await new Promise<void>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, resolve)
-    // Only a pipe ends with the parent: a terminal does not, and /dev/null is at its end from the start.
+    // Only a pipe ends with the parent process: a terminal does not, and /dev/null is at its end from the start.
     const stdin = fstatSync(0)
     if (stdin.isFIFO() || stdin.isSocket()) process.stdin.resume().once('end', resolve)
   })

@@ -6,17 +6,14 @@ import type { EventRecord, Events } from './simulated-events.ts'
 import type { Esim, EsimStatus, Order, ProfileStatus } from './simulated-order.ts'
 import type { Answer, RawRequest } from './wholesaler.ts'
 
-/**
- * The functions with which a test reads and changes a simulator. Arguments and results are JSON, so that HTTP can carry
- * them.
- */
+/** Functions for tests to read and change a simulator. Arguments and results are JSON, so that HTTP can carry them. */
 export interface Controls {
   /** @throws Error if the fault has an unknown kind or member */
   addFault(fault: Fault): void
   clearFaults(): void
   /** In 1/10 000 of the account's currency. */
   setBalance(balance: number): void
-  /** The URL to which events are sent; null: none are sent. */
+  /** The URL that events are sent to; null: none are sent. */
   setEventsUrl(url: string | null): void
   /** Changes a package: `price` in 1/10 000; not in stock: orders are refused; not listed: unknown. @throws if unknown */
   changeProduct(change: { code: string; price?: number; inStock?: boolean; isListed?: boolean }): void
@@ -30,7 +27,7 @@ export interface Controls {
   }): void
   /** Delivers an order that is pending now. @throws if unknown */
   deliver(reference: string): void
-  /** Moves the simulator's clock forward: what is due by then happens immediately. */
+  /** Moves the simulator's clock forward: everything due by then happens immediately. */
   advanceClock(ms: number): void
   counters(): Counters
   /** Every request, the oldest first. */
@@ -54,7 +51,7 @@ export interface Counters extends AccountCounters {
 
 export interface OrderRecord extends Omit<Order, 'product' | 'esims' | 'target'> {
   productCode: string
-  /** The eSIMs that it delivered, or the one that it topped up. */
+  /** The eSIMs it delivered, or the eSIM it topped up. */
   iccids: string[]
 }
 
@@ -149,7 +146,7 @@ export function connectControls(url: string): RemoteControls {
     return result
   }
   const get = (_: unknown, name: string) =>
-    // Without a member `then`, or `await` would take the object for a promise.
+    // Has no member `then`, or `await` would treat the object as a promise.
     name === 'then' ? undefined : (argument: unknown) => call(name, argument)
   return new Proxy({}, { get }) as RemoteControls
 }

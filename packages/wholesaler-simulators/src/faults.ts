@@ -1,6 +1,6 @@
 import type { OrderEffects } from './simulated-account.ts'
 
-/** Faults of the network and of the server. Each is one step of a request: before the action, or after it. */
+/** Network and server faults. Each happens at one step of a request: before the action, or after it. */
 const BEFORE = [
   /** The connection closes and nothing was done. */
   'request-lost',
@@ -61,7 +61,7 @@ export type CatalogueFault = (typeof CATALOGUE)[number]
 
 export interface Fault {
   kind: FaultKind
-  /** Name of an operation; see the table of each wholesaler. Default: every operation. */
+  /** The name of an operation; see each wholesaler's table. Default: every operation. */
   operation?: string
   /** Only requests whose path or body contains this text. */
   containing?: string

@@ -1,6 +1,6 @@
 /** One request that reached the simulator. */
 export interface RequestRecord {
-  /** When it arrived, in milliseconds since 1970 with fractions, by the machine's clock: not the simulator's. */
+  /** When it arrived, in milliseconds since 1970 with fractions, by the machine's clock, not the simulator's. */
   atMs: number
   method: string
   path: string
@@ -14,7 +14,7 @@ export interface RequestRecord {
   reachedAccount: boolean
 }
 
-/** Beyond this number the oldest are dropped: a test of 60 s at 10/s has 600. */
+/** Beyond this number, the oldest are dropped: a test of 60 s at 10/s has 600. */
 const RECORDS_MAX = 200_000
 
 /** All requests, in order of arrival. */
@@ -35,7 +35,7 @@ export class RequestLog {
     return counts
   }
 
-  /** Requests of the last second, including this one. */
+  /** Requests in the last second, including this one. */
   countOfLastSecond(): number {
     const latest = this.records.at(-1)?.atMs ?? 0
     let counted = 0

@@ -1,4 +1,4 @@
-/** The required form of a member of a request. Each wholesaler has its own table of these. */
+/** The required form of a request member. Each wholesaler has its own table of these. */
 export interface Shape<T> {
   /** @returns the first problem of the value, undefined if it fits */
   check(value: unknown, path: string): Problem | undefined

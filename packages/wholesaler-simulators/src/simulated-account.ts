@@ -14,13 +14,13 @@ import {
   Refused,
 } from './simulated-order.ts'
 
-/** How faults change what happens to an order. */
+/** How faults change an order's course. */
 export interface OrderEffects {
-  /** The order is delivered this long after it was accepted; null: only by the control `deliver`. Default 0. */
+  /** The order is delivered this long after acceptance; null: only by the control `deliver`. Default 0. */
   deliverAfterMs?: number | null
-  /** Instead of being delivered it fails, and the money is returned. */
+  /** It fails instead of being delivered, and the money is returned. */
   fails?: boolean
-  /** Lists and filters contain the order only this long after it was accepted. Default 0. */
+  /** Lists and filters contain the order only this long after acceptance. Default 0. */
   findableAfterMs?: number
 }
 
@@ -201,13 +201,13 @@ export class Account {
     if (to.usedBytes !== undefined) this.#options.onChange({ kind: 'usage', esim })
   }
 
-  /** Bytes of all plans of an eSIM; null: unlimited. */
+  /** The total bytes of an eSIM's plans; null: unlimited. */
   totalBytes(esim: Esim): number | null {
     const volumes = esim.plans.filter(({ isRevoked }) => !isRevoked).map(planBytes)
     return volumes.includes(null) ? null : volumes.reduce<number>((sum, volume) => sum + volume!, 0)
   }
 
-  /** Bytes used from one plan. Plans are used one after the other. */
+  /** Bytes used from one plan. Plans are used one after another. */
   usedBytes(esim: Esim, plan: Plan): number {
     let left = esim.usedBytes
     for (const other of esim.plans.filter(({ isRevoked }) => !isRevoked)) {
@@ -320,7 +320,7 @@ export function randomReference(): string {
   return randomUUID()
 }
 
-/** 19 digits, the last one the Luhn check digit. Starts at random, so that two simulators give different ones. */
+/** 19 digits, of which the last is the Luhn check digit. Starts at random, so that two simulators differ. */
 function iccidOf(serial: number): string {
   const digits = `89480${ICCID_RANGE}${String(serial).padStart(7, '0')}`
   let sum = 0

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { describeEsimGo } from './esim-go/esim-go.ts'
 import { createCatalogue, type Product } from './simulated-catalogue.ts'
 
-it('a catalogue of 5 000 packages has distinct codes and slugs, and prices above zero, over 200 countries', () => {
+it('a catalogue of 5 000 packages covers 200 countries, with distinct codes and slugs and prices above zero', () => {
   // eSIM Go names a package by coverage, volume and days alone.
   const products = createCatalogue({ size: 5_000, ...describeEsimGo() })
   const different = (property: (product: Product) => unknown) => new Set(products.map(property)).size

@@ -40,7 +40,7 @@ export interface CatalogueOptions {
   hasDaily?: boolean
 }
 
-/** A package before it is named. */
+/** A package that has no name yet. */
 type Draft = Pick<Product, 'kind' | 'coverage' | 'volume' | 'days' | 'isDaily'> & { serial: number }
 
 /** A catalogue of plausible packages. The same options produce the same catalogue. */
@@ -61,7 +61,7 @@ export function createCatalogue({ size, codeOf, hasTopUps = true, hasDaily = fal
 function priced(draft: Draft, codeOf: CatalogueOptions['codeOf']): Product {
   const { serial, kind, coverage, volume, days, isDaily } = draft
   const gigabytes = volume === null ? 60 : volume / 1_000_000_000
-  // Between 30 and 129 cents a gigabyte: the same for all packages of a coverage, so that prices rise with volume.
+  // Between 30 and 129 cents a gigabyte: the same for all packages with one coverage, so that prices rise with volume.
   const centsPerGigabyte = 30 + (hash(coverage.code) % 100)
   const cents = Math.round(45 + gigabytes * centsPerGigabyte * (gigabytes > 10 ? 0.7 : 1) + days * 4)
   const size = volume === null ? 'Unlimited' : `${gigabytes}GB`

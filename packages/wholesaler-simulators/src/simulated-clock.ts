@@ -1,6 +1,6 @@
 /**
- * The time of a simulator: the clock of the machine plus what `advance` added. Tasks run at their time, or immediately when
- * the clock is advanced past it, so that a test of a delay of minutes does not wait.
+ * A simulator's time: the machine's clock plus what `advance` added. Tasks run at their time, or immediately when the clock
+ * is advanced past it, so that tests of long delays do not wait.
  */
 export class Clock {
   #offsetMs = 0

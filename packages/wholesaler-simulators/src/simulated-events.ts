@@ -6,7 +6,7 @@ import type { EventMessage } from './wholesaler.ts'
 /** One event and its outcome. */
 export interface EventRecord {
   body: unknown
-  /** How many times it was sent. */
+  /** How often it was sent. */
   sent: number
   /** HTTP status of the last answer; null before the first answer. */
   status: number | null

@@ -17,7 +17,7 @@ export interface ServerDeps {
   deliverAfterMs: number
   /** Converts the answer of an operation into the forms of the options. */
   show(operation: string, answer: Answer): Answer
-  /** The answer of a server that fails. Default: the page of a proxy. */
+  /** The answer of a failing server. Default: a proxy's page. */
   serverError?: Answer
   /** Answers the requests under `CONTROL_PATH`. */
   control(raw: RawRequest): Answer
@@ -169,7 +169,7 @@ async function answerUnder(
   return finish(response, record, answer)
 }
 
-/** The answer of a proxy in front of the interface, which is why it does not have the form of the interface. */
+/** The answer of a proxy in front of the interface, which is why it lacks the interface's format. */
 const SERVER_ERROR: Answer = {
   status: 500,
   headers: { 'Content-Type': 'text/html' },

@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from 'vitest'
 import { connectControls, createSimulator, type Fault, type Simulator, type SimulatorOptions } from './simulator.ts'
 
-/* What all simulators share: faults, controls, counters. Zendit represents all of them. */
+/* What all simulators share: faults, controls, counters. Zendit represents them all. */
 
 let simulator: Simulator
 afterEach(() => simulator.close())
@@ -36,7 +36,7 @@ it.each([
   ['answer-lost', 1],
   ['answer-cut', 1],
   ['answer-garbled', 1],
-] as const)('a purchase with %s does not get a readable answer, and buys %i', async (kind, taken) => {
+] as const)('a purchase with %s gets no readable answer, and buys %i', async (kind, taken) => {
   await start()
   simulator.addFault({ kind, operation: 'order' })
   await expect(buy('T-1').then((response) => response.json())).rejects.toThrow()
@@ -46,7 +46,7 @@ it.each([
 it.each([
   ['server-error-before', 0],
   ['server-error-after', 1],
-] as const)('a purchase with %s answers 500, and buys %i', async (kind, taken) => {
+] as const)('a purchase with %s is answered with 500, and buys %i', async (kind, taken) => {
   await start()
   simulator.addFault({ kind, operation: 'order' })
   expect((await buy('T-1')).status).toBe(500)
@@ -64,7 +64,7 @@ async function buyAndLeave(transactionId: string): Promise<void> {
 }
 const POLL = { timeout: 25_000 }
 
-it('a request that hangs does not buy anything, but a request whose answer is never sent does', async () => {
+it('a request that hangs buys nothing, but a request whose answer is never sent does', async () => {
   await start()
   simulator.addFault({ kind: 'hang', operation: 'order', containing: 'T-1' })
   simulator.addFault({ kind: 'slow-answer', operation: 'order', containing: 'T-2' })

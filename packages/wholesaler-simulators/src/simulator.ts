@@ -42,7 +42,7 @@ export type SimulatorKind = keyof typeof KINDS
 export const SIMULATOR_KINDS = Object.keys(KINDS) as SimulatorKind[]
 
 export interface SimulatorOptions {
-  /** Port of loopback. Default 0: any free one. */
+  /** Port on loopback. Default 0: any free port. */
   port?: number
   /** Packages for eSIMs in the catalogue. Each also has a top-up if the interface keeps them separate. Default 300. */
   catalogueSize?: number
@@ -50,17 +50,17 @@ export interface SimulatorOptions {
   balance?: number
   /** The currency of balance and prices. Default USD. */
   currencyCode?: string
-  /** Credentials by name, as the wholesaler names them. Default: random ones. */
+  /** Credentials under the wholesaler's names. Default: random. */
   credentials?: Record<string, string>
-  /** The URL to which events are sent. Default null: no events are sent. */
+  /** The URL that events are sent to. Default null: none are sent. */
   eventsUrl?: string | null
-  /** How long it takes to deliver an order. Default 0: delivered with the answer. */
+  /** How long delivering an order takes. Default 0: delivered with the answer. */
   deliverAfterMs?: number
-  /** Refuses more requests than this in a sliding second, in the interface's form. Default null: only counts them. */
+  /** Refuses more requests than this in a sliding second, in the interface's format. Default null: only counts them. */
   perSecond?: number | null
   /** The effect of a second purchase with the same key. Default: each interface's documented behaviour, or `refused`. */
   repeatedKey?: World['options']['repeatedKey']
-  /** The ICCID of a cancelled eSIM is given to the next order. Default: only at eSIM Access. */
+  /** The ICCID of a cancelled eSIM goes to the next order. Default: only at eSIM Access. */
   reusesIccids?: boolean
   /** How long MobiMatter holds money before the order lapses. Default 15 minutes. */
   holdMs?: number
@@ -76,7 +76,7 @@ export interface Simulator extends Controls {
   kind: SimulatorKind
   /** Base URL as an operator enters it. */
   url: string
-  /** Named as the wholesaler names them. */
+  /** Under the wholesaler's names. */
   credentials: Record<string, string>
   /** For `connectControls`, from another process. */
   controlUrl: string

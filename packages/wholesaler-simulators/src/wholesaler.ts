@@ -29,14 +29,14 @@ export type Refusal = Exclude<RefusalFault, 'refused'> | RefusalReason | 'refuse
 export type RequestProblem = Problem | { path: string; kind: 'unknown-path' | 'method' | 'content-type' | 'json' }
 
 export interface Operation {
-  /** The name by which faults and counters identify it: a text, or a function of the body. */
+  /** The name that faults and counters use for it: a text, or a function of the body. */
   name: string | ((body: unknown) => string)
   method: 'GET' | 'POST' | 'PUT' | 'DELETE'
-  /** With `{name}` for a parameter, each of which is one segment. */
+  /** With `{name}` for a parameter, which is one path segment. */
   path: string
   /** Shapes of the query parameters. Default: none. */
   query?: Shape<unknown>
-  /** Shape of the body. Default: none is accepted. */
+  /** The shape of the body. Default: no body is accepted. */
   body?: Shape<unknown>
   /** A request without a body is accepted. */
   isBodyOptional?: true
@@ -55,7 +55,7 @@ export interface Call {
   body: unknown
   /** Applied to an order that the call places. */
   effects: OrderEffects
-  /** The catalogue as the call shows it: faults may change it. */
+  /** The catalogue that the call returns: faults may change it. */
   catalogue(): ShownCatalogue
 }
 
@@ -85,7 +85,7 @@ export interface EventMessage {
   text?: string
 }
 
-/** The parts of which a wholesaler consists. */
+/** The parts that make up a wholesaler. */
 export interface World {
   account: Account
   clock: Clock

@@ -5,16 +5,16 @@ import { isAhead } from '@dealer-esim/lib/leases.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 
 /**
- * The rate limit of a supplier account, shared by all nodes: each request reserves the next free moment in a row of the
- * database. A node that misses its moment because its machine is busy reserves another one. If it sent all its late
- * requests together, they would exceed the limit.
+ * The rate limit of a supplier account, shared by all nodes: each request reserves the next free moment in a database row.
+ * A node that misses its moment because its machine is busy reserves another one: sending all its late requests together
+ * would exceed the limit.
  */
 export interface AccountRate {
-  /** Waits for this request's moment. @returns false if it would wait too long: the request must not be sent */
+  /** Waits for this request's moment. @returns false if the wait would be too long: the request must not be sent */
   turn(): Promise<boolean>
 }
 
-/** Requests are spaced this much wider than the limit allows, so that uneven network delays do not exceed it. */
+/** Requests are spaced this much wider than the limit requires, so that uneven network delays do not exceed it. */
 const MARGIN = 16 / 15
 /**
  * A request may be sent this late. Even if the network then delays it by as much again, no second has more requests than
@@ -37,8 +37,8 @@ interface Question {
 const questions = new AsyncLocalStorage<Question>()
 
 /**
- * Runs calls to a supplier that anybody may cause. Their requests have a small part of the account's rate, and are sent
- * only while no other request waits for its moment: a purchase never waits for more than one of them.
+ * Runs supplier calls that anybody may cause. Their requests get a small part of the account's rate, and are sent only
+ * while no other request is waiting for its moment: a purchase never waits for more than one of them.
  * @returns `isPostponed`: a request was not sent, because others came first for longer than `waitMaxMs`
  */
 export async function asQuestion<Result>(
@@ -64,7 +64,7 @@ export function accountRate(
   const take = everyMs === undefined ? async () => true : createTake(db, supplier, everyMs, LATE_MAX_MS)
   const takeQuestion = createTake(db, `${supplier}:questions`, questionEveryMs, Number.POSITIVE_INFINITY)
 
-  /** Takes a moment for which no other request waits. */
+  /** Takes a moment that no other request is waiting for. */
   async function takeUnused(waitMaxMs: number): Promise<boolean> {
     const until = systemClock.monotonic() + waitMaxMs
     if (!(await takeQuestion(waitMaxMs))) return false
@@ -79,7 +79,7 @@ export function accountRate(
     async turn() {
       const question = questions.getStore()
       if (question === undefined) return take(TURN_WAIT_MAX_MS)
-      // After the first request that was not sent, the other requests of this question are not sent either.
+      // After the first unsent request, the question's other requests are not sent either.
       if (!question.isPostponed && (await takeUnused(question.waitMaxMs))) return true
       question.isPostponed = true
       return false

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { describeIncluded, includedIn, includedOf } from './allowances.ts'
 
-describe('calls and SMS of a package', () => {
+describe('a package’s calls and SMS', () => {
   it.each([
     [{ minutes: 100, sms: 20 }, '100 minutes of calls and 20 SMS'],
     [{ minutes: '100' }, '100 minutes of calls'],
@@ -13,7 +13,7 @@ describe('calls and SMS of a package', () => {
     [{ minutes: 0, sms: '' }, undefined],
     [{ minutes: null }, undefined],
     [{ minutes: 'some', sms: {} }, undefined],
-  ])('%j are %s', (allowances, text) => {
+  ])('%j are described as “%s”', (allowances, text) => {
     expect(includedOf(allowances)).toBe(text)
   })
 

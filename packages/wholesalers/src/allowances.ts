@@ -1,6 +1,6 @@
 /**
- * What a supplier says about calls or SMS in a package: a number, a text such as `100` or `Unlimited`, true if it does not
- * state a number, or nothing.
+ * A supplier's statement about calls or SMS in a package: a number, a text such as `100` or `Unlimited`, true if it gives
+ * no number, or nothing.
  */
 export interface Allowances {
   minutes?: unknown
@@ -24,7 +24,7 @@ export function includedOf({ minutes, sms }: Allowances): string | undefined {
 
 export const UNLIMITED = 'unlimited'
 
-/** A missing value, 0 and -1 mean that nothing is included: no document says what -1 means. Empty: an unknown number. */
+/** A missing value, 0 and -1 mean that nothing is included: the meaning of -1 is undocumented. Empty: an unknown number. */
 function countOf(value: unknown): string | undefined {
   if (value === true) return ''
   const text = typeof value === 'number' || typeof value === 'string' ? String(value).trim() : ''

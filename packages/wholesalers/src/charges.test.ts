@@ -10,7 +10,7 @@ import { chargeOf as zenditCharge } from './zendit/decode.ts'
 
 /* A charge is what was debited, or unknown; it is never a retail price. fast-check prints the seed of a failure. */
 
-/** An amount as an answer states it, with up to nine decimals, and the same in 1/10 000, rounded half up. */
+/** An amount as an answer states it, with up to nine decimals, and the same amount in 1/10 000, rounded half up. */
 interface Stated {
   stated: string | number
   amount: bigint

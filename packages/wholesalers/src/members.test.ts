@@ -8,7 +8,7 @@ afterEach(() => {
   else process.env.TZ = ZONE
 })
 
-it('reads a time without a zone as UTC, wherever the gateway runs', () => {
+it('a time without a zone is read as UTC, wherever the gateway runs', () => {
   process.env.TZ = 'America/New_York'
   expect(new Date('2026-11-20T08:26:18').toISOString()).toBe('2026-11-20T13:26:18.000Z')
   expect(dateOf('2026-11-20T08:26:18')).toEqual(new Date('2026-11-20T08:26:18Z'))

@@ -36,7 +36,7 @@ export function entriesOf(list: unknown): readonly unknown[] | undefined {
   return isObject(list) ? Object.values(list) : undefined
 }
 
-/** The object of an answer: in a member such as `data`, or the answer itself if it has `mark`. */
+/** The object in an answer: in a member such as `data`, or the answer itself if it has `mark`. */
 export function resultIn(body: JsonObject | undefined, wrapper: string, mark: string): JsonObject | undefined {
   const wrapped = body?.[wrapper]
   if (isObject(wrapped)) return wrapped
@@ -112,7 +112,7 @@ export function currencyOf(value: unknown): string | undefined {
   return typeof value === 'string' && /^[A-Z]{3}$/.test(value) ? value : undefined
 }
 
-/** Two capitals, the form of ISO 3166-1 alpha-2: suppliers send longer names and codes of regions in the same place. */
+/** Two capital letters, the form of ISO 3166-1 alpha-2: suppliers also send longer names and region codes in this place. */
 export function isCountryCode(value: unknown): value is string {
   return typeof value === 'string' && /^[A-Z]{2}$/.test(value)
 }

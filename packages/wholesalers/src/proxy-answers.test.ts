@@ -49,7 +49,7 @@ const TOO_MANY = '{"message":"Too Many Attempts."}'
 const SERVER_ERROR = '{"message":"Server Error"}'
 const page = (title: string) => `<!DOCTYPE html><html><head><title>${title}</title></head><body>…</body></html>`
 
-it.each(KINDS)('%s: the text of a refusal without the usual form is quoted', async (_, create) => {
+it.each(KINDS)('%s: the text of an unusually formatted refusal is quoted', async (_, create) => {
   for (const [status, body, text] of [
     [429, TOO_MANY, 'Too Many Attempts'],
     [500, SERVER_ERROR, 'Server Error'],
@@ -62,7 +62,7 @@ it.each(KINDS)('%s: the text of a refusal without the usual form is quoted', asy
   }
 })
 
-it.each(KINDS)('%s: too many requests are not blamed on the url or the credentials', async (_, create) => {
+it.each(KINDS)('%s: a rate limit error is not blamed on the url or the credentials', async (_, create) => {
   const message = await answeredBy(create, 429, TOO_MANY).test()
   expect(message).toMatch(/^(Busy|Limit|status 429)/)
   expect(message).not.toMatch(/Credentials|Check the url|Check url/)

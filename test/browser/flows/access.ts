@@ -17,7 +17,7 @@ import {
 } from '../console-testbed.ts'
 import { loadingEnds } from '../console-tour.ts'
 
-/** Runs first: all other flows need a signed-in operator. */
+/** Runs first, because all other flows need a signed-in operator. */
 export function firstSignIn(shared: SharedState): void {
   it('the first operator must choose a password before anything else is accessible', async () => {
     const { testbed, page } = shared
@@ -170,7 +170,7 @@ export function accessFlows(shared: SharedState): void {
     await navigate(testbed, staffPage, `/tenants/${dealer.tenantId}/settings`)
     await heading(staffPage, 'Settings').waitFor()
     await staffPage.getByRole('heading', { name: 'Endpoint' }).waitFor()
-    // This role cannot edit what it cannot save.
+    // This role cannot edit what it may not save.
     await loadingEnds(staffPage)
     expect(
       await staffPage.locator('main :is(input, textarea, select):not([readonly], :disabled, [type=hidden])').count(),

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { api, button, field, loadPage, navigate, type SharedState } from '../console-testbed.ts'
 
 export function catalogueFlows(shared: SharedState): void {
-  it('an import is previewed with its invalid rows, and an invalid file does not change anything', async () => {
+  it('an import is previewed with its invalid rows, and an invalid file changes nothing', async () => {
     const { testbed, page } = shared
     const csv = await page.request.get(`${testbed.access.consoleUrl}/api/packages.csv?locationCode=AT`)
     const [head = '', ...rows] = (await csv.text()).trimEnd().split(/\r?\n/)
@@ -30,7 +30,7 @@ export function catalogueFlows(shared: SharedState): void {
     await page.locator('[data-row]').getByText('Austria renamed').waitFor()
   })
 
-  it('whatever cannot be changed about a package is shown as text, not as a field', async () => {
+  it('a package value that cannot be changed is shown as text, not as a field', async () => {
     const { testbed, page } = shared
     await navigate(testbed, page, '/packages/AT_10_30')
     await page.locator('[data-fixed=Code]').getByText('AT_10_30').waitFor()

@@ -145,7 +145,7 @@ export function contextFlows(shared: SharedState): void {
     await shown(iccid)
   }
 
-  /** eSIMs of one package have the same title: only the technical details tell them apart. */
+  /** eSIMs of one package have the same title: only the technical details distinguish them. */
   async function shown(iccid: string): Promise<void> {
     await copyable(shared.page, 'ICCID').getByText(iccid).waitFor({ state: 'attached' })
   }

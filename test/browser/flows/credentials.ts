@@ -34,7 +34,7 @@ export function credentialFlows(shared: SharedState): void {
     expect(found.tenants).toHaveLength(1)
   })
 
-  /** As with a worn mouse: the second click comes before the page can show that the first one was accepted. */
+  /** As with a worn mouse: the second click comes before the page can show that it accepted the first. */
   async function clickTwice(submit: Locator): Promise<void> {
     await submit.evaluate((element: HTMLElement) => {
       element.click()

@@ -53,7 +53,7 @@ export function dealerFlows(shared: SharedState): void {
     await page.context().close()
   })
 
-  it('the dealer’s page does not offer a purchase to an operator, who cannot buy for a dealer', async () => {
+  it('the dealer’s page offers operators no purchase, because they cannot buy for a dealer', async () => {
     const { testbed, page, dealer } = shared
     await navigate(testbed, page, `/tenants/${dealer.tenantId}`)
     await page.locator('[data-balance]').waitFor()

@@ -57,7 +57,7 @@ export function esimFlows(shared: SharedState): void {
     throw new Error(`refused: ${text}`)
   }
 
-  it('for a partial ICCID, the search asks for the whole ICCID, which finds its eSIM', async () => {
+  it('for a partial ICCID, the search asks for the full one, which finds the eSIM', async () => {
     const { testbed, page } = shared
     const { profiles } = await api<{ profiles: { iccid: string; profileId: string }[] }>(testbed, page, '/profiles')
     const { iccid, profileId } = profiles[0]!

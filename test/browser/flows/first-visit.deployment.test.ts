@@ -42,7 +42,7 @@ describe.skipIf(!isBrowserAvailable())('a first visit', () => {
     ['/orders', '[data-row]'],
     ['/catalogue', '[data-row]'],
     ['/profiles', '[data-row]'],
-  ])('to %s is light, and nothing that is shown moves', async (path, part) => {
+  ])('to %s loads little, and nothing shifts once it is shown', async (path, part) => {
     const isLoaded = (page: Page) => page.locator(part).first().waitFor()
     const visit = await visitCold(testbed, path, isLoaded, state)
     console.log(`${path}: ${visit.requests.length} requests, ${visit.bytes} bytes, shift ${visit.shift.toFixed(3)}`)

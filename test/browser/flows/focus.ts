@@ -63,7 +63,7 @@ export function focusFlows(shared: () => FocusState): void {
     await expectFocus(operator, name)
   })
 
-  it('the focus returns from the finder and the list of keys', async () => {
+  it('the focus returns when the finder or the list of keyboard shortcuts closes', async () => {
     const { operator } = shared()
     await button(operator, 'Invite').first().focus()
     for (const key of ['Control+k', '?']) {

@@ -63,7 +63,7 @@ export function keyboardFlows(shared: SharedState): void {
     }
   })
 
-  it('a dialog focuses its first field, keeps the focus, and gives the focus back on Escape', async () => {
+  it('a dialog focuses its first field, keeps the focus, and returns it on Escape', async () => {
     const { testbed, page } = shared
     await navigate(testbed, page, '/tenants')
     await opensAndReturns(page, 'New dealer', async (dialog) => {

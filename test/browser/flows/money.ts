@@ -4,7 +4,7 @@ import { api, button, field, heading, inviteAndSignIn, navigate, type SharedStat
 const AMBIGUOUS = '"1,250" is not an amount: use the form 1250.00, without thousands separators.'
 
 export function moneyFlows(shared: SharedState): void {
-  it('a top-up shows in account/balance immediately', async () => {
+  it('a top-up appears in account/balance immediately', async () => {
     const { testbed, page, dealer } = shared
     await navigate(testbed, page, `/tenants/${dealer.tenantId}/wallet`)
     await button(page, 'Top up').first().click()

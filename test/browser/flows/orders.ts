@@ -26,7 +26,7 @@ export function orderFlows(shared: SharedState): void {
 
   it('an order’s timeline runs from the request to the eSIM', async () => {
     const { testbed, page } = shared
-    // For reviewFlows: the sandbox needs a while until this order is under review.
+    // For reviewFlows: it takes the sandbox a while to put this order under review.
     await place('unanswered', 'SANDBOX_UNKNOWN', 2)
     await place('to-top-up', 'SANDBOX_OK')
     const client = testbed.client(shared.dealer)
@@ -73,7 +73,7 @@ export function orderFlows(shared: SharedState): void {
     await page.locator('[data-step="REFUND"]').waitFor()
   })
 
-  it('an order that waits for a paused supplier is cancelled with a reason', async () => {
+  it('an order that waits for a paused supplier can be cancelled with a reason', async () => {
     const { testbed, page, dealer } = shared
     await navigate(testbed, page, '/suppliers')
     await page.locator('[data-row=sandbox]').getByRole('button', { name: 'Pause' }).click()

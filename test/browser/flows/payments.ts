@@ -99,7 +99,7 @@ export function paymentFlows(shared: PaymentState): void {
     await second.context().close()
   })
 
-  /** Confirms the only open request. The dialog repeats what is credited. */
+  /** Confirms the only open request. The dialog repeats the amount to be credited. */
   async function confirm(at: Page): Promise<void> {
     await button(at, 'Confirm payment: Payer Travel, INV-900').click()
     const dialog = at.getByRole('dialog')

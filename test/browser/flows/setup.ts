@@ -43,7 +43,7 @@ export function setupFlows(shared: SharedState): void {
     shared.secrets.push(new URL(link).hash.slice(1))
   })
 
-  it('a link that is shown once asks before it is closed without being copied or downloaded', async () => {
+  it('a dialog with a one-time link asks before it closes if the link was not copied or downloaded', async () => {
     const { testbed, page } = shared
     expect(await dialog().getByRole('button', { name: 'Cancel' }).count()).toBe(0)
     await page.keyboard.press('Escape')

@@ -29,7 +29,7 @@ export function webhookFlows(shared: SharedState): void {
       .poll(() => new Set(receiver.received.map(({ notifyType }) => notifyType)))
       .toEqual(new Set(['CHECK_HEALTH', 'ORDER_PAID', 'DELIVERY_UPDATED']))
     await page.reload()
-    // Newer ones may be of other types.
+    // Newer events may be of other types.
     const sent = page
       .getByRole('table', { name: 'Events' })
       .getByRole('link', { name: /^(Order paid|Delivery updated)$/ })

@@ -81,7 +81,7 @@ export function AlertList({ tenantId, unread }: { tenantId: string | null; unrea
   )
 }
 
-/** The message, with a link to what it is about. */
+/** The message, with a link to its subject. */
 function AlertMessage({ alert }: { alert: Alert }) {
   const message = alert.readAt === null ? <strong>{alert.message}</strong> : alert.message
   return (

@@ -19,7 +19,7 @@ interface FileQuestionProps<Kind> {
   onAnswer(answers: FileAnswers): void
 }
 
-/** Asks what only a person can know about a file: which encoding makes its letters correct, or which column is which. */
+/** Asks what only a person can know about a file: its encoding, or the meaning of its columns. */
 export function FileQuestion({ question, onAnswer }: FileQuestionProps<Question>) {
   return (
     <Alert color="orange" role="group" aria-label={t.files.question}>

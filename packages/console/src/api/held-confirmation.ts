@@ -2,8 +2,8 @@ import { useSyncExternalStore } from 'react'
 import { ApiError, call } from './call-api.ts'
 
 /*
- * The confirmation that the gateway gives after the password and a code, a passkey, or a sign-in at the provider. It replaces them
- * for five minutes. It is kept in memory until then, or until the page is left: a stolen cookie does not contain it.
+ * The confirmation that the gateway returns after the password and a code, a passkey, or a sign-in at the provider. It
+ * replaces them for five minutes. It is kept only in memory, so stealing the cookie does not suffice.
  */
 let held: { confirmation: string; timer: ReturnType<typeof setTimeout> } | undefined
 const listeners = new Set<() => void>()

@@ -23,7 +23,7 @@ export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: STALE_MS,
-      // Only a lost connection is retried: an error response would be the same again.
+      // Retries only after a lost connection: an error response would be the same again.
       retry: (count, error) => error instanceof ApiError && error.status === 0 && count < 2,
     },
   },
@@ -79,7 +79,7 @@ const CREDENTIALS = /^\/account\/(password|second-factor|passkeys)/
 
 export interface ChangeOptions<Answer> {
   /**
-   * What the answer means: an Error if something is wrong with what was saved. Reported even if the saved data has replaced
+   * The meaning of the answer: an Error if something is wrong with the saved data. Reported even if the saved data has replaced
    * the form by then, unlike anything that the callbacks of `mutate` would report.
    */
   success?: string | ((answer: Answer) => string | Error | undefined) | undefined
@@ -89,8 +89,8 @@ export interface ChangeOptions<Answer> {
 
 /**
  * Changes data and refetches everything, because one change can show in many lists. Then it reports the result: once
- * "saved" is visible, the page shows what was saved, and can be left without a warning. A change that is already being made
- * is not made again: two clicks can come before the button shows that it is busy.
+ * "saved" is visible, the page shows what was saved, and can be left without a warning. A second click, before the button
+ * shows that it is busy, does not repeat the change.
  */
 export function useChange<Answer = unknown>(options: ChangeOptions<Answer> = {}) {
   const client = useQueryClient()

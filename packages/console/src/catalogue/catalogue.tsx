@@ -124,7 +124,7 @@ function saleStatus({ status, lacksMoney }: PackageRow): string {
 
 const countries = new Intl.DisplayNames(locale, { type: 'region' })
 
-/** The name of one country, or the number of countries. */
+/** The country's name, or the number of countries. */
 function formatCountries(locationCodes: string[]): string {
   const codes = locationCodes.filter((code) => code !== REGIONAL && code !== GLOBAL)
   if (codes.length === 1) return countries.of(codes[0] ?? '') ?? ''

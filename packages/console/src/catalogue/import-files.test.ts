@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { errorFile } from './import-files.ts'
 
-it('an error file lists the place, package and value of each error, without spreadsheet formulas', () => {
+it('an error file lists the position, package and value of each error, with formulas escaped', () => {
   const error = { row: 2, column: 'price:USD', packageCode: 'JP_1_7', value: '=1+2;=3', reason: 'Say "4.50".' }
   const [head, line] = errorFile([error]).replace('\uFEFF', '').split('\r\n')
   expect(head).toBe('"row","column","packageCode","value","reason"')

@@ -16,7 +16,7 @@ export function networksText(networks: Networks): string {
     .join('\n')
 }
 
-/** The reverse. The name of a country may be left out. The error states its line. */
+/** The reverse. The country name is optional. An error names its line. */
 export function parseNetworks(text: string): { list: Networks } | { error: string } {
   const list: Networks = []
   for (const [index, line] of text.split('\n').entries()) {
@@ -52,7 +52,7 @@ function parseOperator(text: string): Networks[number]['operatorList'][number] |
 
 const LETTERS = Array.from({ length: 26 }, (_, index) => String.fromCharCode(65 + index))
 
-/** Every code that the browser knows a name for, and the two wide locations; by name. */
+/** Every code that the browser has a name for, and the two wide locations, sorted by name. */
 export function locationChoices(): { value: string; label: string }[] {
   const codes = LETTERS.flatMap((first) => LETTERS.map((second) => first + second))
   const named = codes.flatMap((value) => {

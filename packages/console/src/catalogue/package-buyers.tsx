@@ -19,7 +19,7 @@ import { packagePath } from './catalogue-paths.ts'
 import { PackageFrame } from './package.tsx'
 import { formatMargin } from './price-rows.tsx'
 
-/** Shows who pays what for a package, and why; and what a dealer would pay at another time. */
+/** Shows who pays what for a package and why, and what a dealer would pay at another time. */
 export function PackageBuyersPage() {
   const { packageCode } = useParams({ strict: false }) as { packageCode: string }
   const { data } = useApi<PackageDetail>(packagePath(packageCode))

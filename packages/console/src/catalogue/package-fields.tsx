@@ -34,7 +34,7 @@ type FlagMember = {
 }[keyof TypedPackage]
 
 const COLUMNS = { base: 1, sm: 2, lg: 3 }
-/** How many codes are rendered at a time: the rest are found by typing. */
+/** The number of codes rendered at a time: the rest are found by typing. */
 const LOCATIONS_SHOWN = 60
 
 /** Every member of a package that an operator can edit, in cards. */
@@ -62,7 +62,7 @@ export function PackageFields(props: FieldsProps) {
 
 const { members } = t.catalogue
 
-/** The properties of a text input, and a whole check box, for a member of the package. */
+/** The properties of a text input, and a complete check box, for a member of the package. */
 function inputsOf({ typed, onChange, errors }: FieldsProps) {
   const text = (name: TextMember, label: string, at: string = name) => ({
     label,

@@ -33,7 +33,7 @@ const JAPAN: PackageDocument = {
   suppliers: [{ supplier: 'a', productCode: 'J1', costPrice: 27_000, costCurrency: 'USD' }],
 }
 
-describe('the form of a package', () => {
+describe('the package form', () => {
   it('sends nothing for an unchanged package', () => {
     const typed = typedPackage(JAPAN)
     expect(typed).toMatchObject({ volume: '1.5', volumeUnit: 'GB', withinDays: '14' })
@@ -41,7 +41,7 @@ describe('the form of a package', () => {
     expect(differs(typed, typedPackage(JAPAN))).toBe(false)
   })
 
-  it('sends only changed members, and null as the price in a removed currency', () => {
+  it('sends only changed members, and a null price for each removed currency', () => {
     const before = typedPackage(JAPAN)
     const typed = { ...before, name: 'Japan', volume: '2', prices: before.prices.slice(1) }
     expect(differs(typed, before)).toBe(true)
@@ -57,7 +57,7 @@ describe('the form of a package', () => {
     })
   })
 
-  it('a new package is sent with all members and without empty rows', () => {
+  it('sends a new package with all its members and no empty rows', () => {
     const typed = { ...newPackage(), packageCode: 'NEW', name: 'New', locationCodes: ['JP'] }
     const parsed = parsePackage({ ...typed, suppliers: [emptySupplier()], prices: [emptyPrice()] })
     expect(parsed).toMatchObject({ members: { packageCode: 'NEW', volume: 1_073_741_824, prices: [], suppliers: [] } })
@@ -75,12 +75,12 @@ describe('the form of a package', () => {
     expect('errors' in parsed && Object.keys(parsed.errors).sort()).toEqual([...names, 'volume'])
   })
 
-  it('sends a duration of one day and a range of days for a day pass', () => {
+  it('sends a one-day duration and a range of days for a day pass', () => {
     const typed = { ...newPackage(), isDayPass: true, periodNumMin: '3', periodNumMax: '9', dataType: 'DAILY' }
     expect(parsePackage(typed)).toMatchObject({ members: { duration: 1, periodNumMin: 3, periodNumMax: 9 } })
   })
 
-  it('takes one line of networks per country, and states the line of a mistake', () => {
+  it('reads one line of networks per country, and reports which line has a mistake', () => {
     expect(parseNetworks('jp: A (5G); B (LTE)\n\nKR Korea:')).toEqual({
       list: [
         {
@@ -96,7 +96,7 @@ describe('the form of a package', () => {
     expect(parseNetworks('JP: A (5G)\nKR: B')).toEqual({ error: expect.stringContaining('2') })
   })
 
-  it('shows a fault in an entry without its own input at the list, with the entry number', () => {
+  it('shows an error beside the list, with the entry number, if the entry has no input of its own', () => {
     expect(errorAt({ 'locationCodes[1]': 'UK is not an ISO 3166-1 alpha-2 country code.' }, 'locationCodes')).toMatch(
       /2.*UK is not an ISO 3166-1/,
     )

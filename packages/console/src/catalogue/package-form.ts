@@ -3,7 +3,7 @@ import { formatMoneyInput, parseMoneyInput } from '#parts/form-values.ts'
 import { interpolate, t } from '#strings/strings.ts'
 import { networksText, parseNetworks } from './networks.ts'
 
-/** A package as its form holds it: texts as typed. */
+/** A package as its form holds it: values as typed. */
 export interface TypedPackage {
   packageCode: string
   slug: string
@@ -141,7 +141,7 @@ export function parsePackage(typed: TypedPackage, before?: TypedPackage): Parsed
   const changed = Object.fromEntries(Object.entries(members).filter(([name, value]) => !isEqual(value, old[name])))
   if (!isEqual(typed.prices.map(withoutId), before.prices.map(withoutId)))
     changed.prices = pricesOf(typed, before.prices, errors)
-  // The gateway keeps the networks of countries that remain, unless they were edited.
+  // The gateway keeps the networks of remaining countries unless they were edited.
   return { members: changed }
 }
 
@@ -252,7 +252,7 @@ export function differs(a: TypedPackage, b: TypedPackage): boolean {
   return !isEqual(plain(a), plain(b))
 }
 
-/** The error for a member, or the first error for a part of it that does not have its own input. */
+/** The error for a member, or the first error in a part that has no input of its own. */
 export function errorAt(errors: Record<string, string>, member: string): string | undefined {
   const part = Object.keys(errors).find((name) => name === member || name.startsWith(`${member}[`))
   if (part === undefined) return undefined

@@ -24,7 +24,7 @@ export function PackageFlag({ name, location }: { name: string; location: string
   return <Flag locationCode={location === '!RG' && packageTitle(name).parts[0] === 'Europe' ? 'EU' : location} />
 }
 
-/** The packages of an order: the first, and how many there are besides. */
+/** The packages of an order: the first, and the number of others. */
 export function PackageNames({ packages, location }: { packages: readonly string[]; location: string | null }) {
   return <PackageName name={packages[0] ?? '–'} location={location} more={packages.length - 1} />
 }

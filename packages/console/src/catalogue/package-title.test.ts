@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { packagesTitleText, packageTitle, packageTitleText } from './package-title.ts'
 
-describe('the title of a package', () => {
+describe('a package title', () => {
   it.each([
     ['Japan 5 GB 3 days', 'Japan · 5 GB · 3 days'],
     ['Japan, 1 GB, 1 day', 'Japan · 1 GB · 1 day'],
@@ -15,19 +15,19 @@ describe('the title of a package', () => {
     ['Japan, unlimited, 7 days', 'Japan · Unlimited · 7 days'],
     ['Japan 1 GB 7 days top-up', 'Japan · 1 GB · 7 days · top-up'],
     ['Japan, 1 GB, 7 days: top-up', 'Japan · 1 GB · 7 days · top-up'],
-  ])('of %s is %s', (name, title) => {
+  ])('for %s is %s', (name, title) => {
     expect(packageTitleText(name)).toBe(title)
     expect(packageTitle(name).hasPlace).toBe(true)
   })
 
   it.each(['Weekend in Tokyo', 'Sakura 5 GB special', '5 GB 3 days', 'Japan', '', 'Japan 5 GB 3 days with hotel'])(
-    'is a name that somebody typed, unchanged: %s',
+    'is left unchanged if somebody typed it: %s',
     (name) => {
       expect(packageTitle(name)).toEqual({ parts: [name], hasPlace: false })
     },
   )
 
-  it('counts the other packages of an order with several packages', () => {
+  it('counts the further packages in an order with several packages', () => {
     expect(packagesTitleText(['Japan 5 GB 3 days', 'Weekend', 'Other'])).toBe('Japan · 5 GB · 3 days + 2')
   })
 })

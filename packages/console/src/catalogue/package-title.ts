@@ -31,7 +31,7 @@ export function packageTitleText(name: string): string {
   return packageTitle(name).parts.join(' · ')
 }
 
-/** The title of an order: its first package, and how many others there are. */
+/** The title of an order: its first package, and the number of others. */
 export function packagesTitleText([first = '', ...others]: readonly string[]): string {
   return others.length === 0 ? packageTitleText(first) : `${packageTitleText(first)} + ${others.length}`
 }

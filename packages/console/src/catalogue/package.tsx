@@ -68,8 +68,8 @@ export function PackageFrame(props: { packageCode: string; detail: PackageDetail
 }
 
 /**
- * Keeps the revision that the form was filled from: data refreshed later does not replace what was typed, and another
- * person's change is not overwritten.
+ * Keeps the revision that the form was filled from. A later refresh neither replaces what was typed nor overwrites another
+ * person's change.
  */
 function LoadedForm(props: { detail: PackageDetail; reload(): Promise<{ data?: PackageDetail | undefined }> }) {
   const { detail, reload } = props

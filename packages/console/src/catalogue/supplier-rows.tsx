@@ -90,7 +90,7 @@ function SupplierInputs(props: {
   const { row, at, names, errors, onChange } = props
   const [keyword] = useDebouncedValue(row.productCode, 250)
   const products = useProducts(row.supplier, keyword)
-  // The present one is also offered before the list has loaded, and if it has been removed.
+  // The current supplier is also offered while the list loads, or if it has been removed.
   const offered = row.supplier === '' || names.includes(row.supplier) ? names : [row.supplier, ...names]
   return (
     <>
@@ -139,7 +139,7 @@ interface KnownProduct {
   cost?: Pick<TypedSupplier, 'costPrice' | 'costCurrency'>
 }
 
-/** Products of the supplier: those in its catalogue that match what is typed, and those of its stock. */
+/** A supplier's products: those in its catalogue that match the typed text, and those in stock. */
 function useProducts(supplier: string, keyword: string): KnownProduct[] {
   const enabled = supplier !== ''
   const query = { supplier, keyword: keyword.trim() || undefined }

@@ -4,7 +4,7 @@ import { highlight } from './highlight.ts'
 const kinds = (text: string, language: Parameters<typeof highlight>[1]) =>
   highlight(text, language).flatMap(({ kind, text }) => (kind ? [[kind, text]] : []))
 
-test('tokens put together give the original text', () => {
+test('the tokens join back into the original text', () => {
   for (const [text, language] of [
     ['{"a": [1, "b\\"c", true]} ', 'json'],
     ["curl 'https://x.test/#y' # a comment", 'shell'],
@@ -18,7 +18,7 @@ test('tokens put together give the original text', () => {
     ).toBe(text)
 })
 
-test('names of JSON members are highlighted differently from values', () => {
+test('JSON member names and values are highlighted differently', () => {
   expect(kinds('{"a": "b", "c": 1.5, "d": null}', 'json')).toEqual([
     ['name', '"a"'],
     ['string', '"b"'],
@@ -29,7 +29,7 @@ test('names of JSON members are highlighted differently from values', () => {
   ])
 })
 
-test('an address inside a string is not highlighted as a comment', () => {
+test('a URL inside a string is not highlighted as a comment', () => {
   expect(kinds("await send('https://x.test') // now", 'typescript')).toEqual([
     ['word', 'await'],
     ['string', "'https://x.test'"],

@@ -1,6 +1,6 @@
 import { Code } from '@mantine/core'
 
-/** A text of the API's description: names between backticks are shown as code. */
+/** A text from the API's description: names between backticks are shown as code. */
 export function Prose({ text }: { text: string }) {
   return text.split('`').map((part, index) =>
     index % 2 === 1 ? (

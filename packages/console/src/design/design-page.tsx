@@ -30,7 +30,9 @@ const COLOURS = [
 ]
 const SIZES = ['--type-12', '--type-14', '--type-16', '--type-20', '--type-28']
 
-/** Every part of the console in every state, for those who build pages: what a new page needs is here, or is added here. */
+/**
+ * Every part of the console in every state, for people who build pages. A new page uses these parts, or adds new ones here.
+ */
 export function DesignPage() {
   return (
     <Page

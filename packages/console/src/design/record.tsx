@@ -19,13 +19,13 @@ const ICONS: Record<StatusTone, typeof IconClock> = {
   bad: IconCircleX,
 }
 
-/** The head of a record: what has happened, what happens next or what to do, and the one action beside it. */
+/** The head of a record: what has happened, what comes next, and the one action for it. */
 export function StateSentence(props: {
   tone: StatusTone
   title: ReactNode
   text?: ReactNode
   actions?: ReactNode
-  /** The name by which tests and styles find it. */
+  /** Tests and styles find it by this name. */
   waiting?: string
 }) {
   const { tone, title, text, actions, waiting } = props

@@ -41,14 +41,14 @@ export const theme = createTheme({
     Paper: { defaultProps: { radius: 'lg' } },
     Modal: { defaultProps: { centered: true, radius: 'lg', overlayProps: { backgroundOpacity: 0.45 } } },
     Tooltip: { defaultProps: { withArrow: true, openDelay: 300 } },
-    // The placeholder that takes the focus is not an item of the menu: screen readers would report that as a fault.
+    // The placeholder that takes the focus is not a menu item, which screen readers would report as a fault.
     Menu: { defaultProps: { withInitialFocusPlaceholder: false } },
     Anchor: { defaultProps: { underline: 'hover' } },
     Checkbox: { defaultProps: { size: 'xs' } },
   },
 })
 
-/** The library's colours that stand for a state. */
+/** The library's colours for states. */
 const STATES = {
   teal: { ink: 'var(--ok)', soft: 'var(--ok-soft)', filled: 'var(--ok)', on: 'var(--surface)' },
   orange: { ink: 'var(--warn)', soft: 'var(--warn-soft)', filled: 'var(--warn)', on: 'var(--surface)' },

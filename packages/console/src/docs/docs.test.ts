@@ -15,7 +15,7 @@ test('every page except the “not found” page links to a section of the docum
 })
 
 test.each([...Object.entries(PAGE_DOCS), ...Object.entries(OPERATION_DOCS)])(
-  'the section about %s exists',
+  'the documentation has a section about %s',
   (_, docs) => {
     const [guide, section] = docs.split('#')
     const headings = readFileSync(join(folder, `${guide}.md`), 'utf8').match(/^#+ .*/gm) ?? []

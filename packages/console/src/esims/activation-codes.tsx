@@ -54,7 +54,7 @@ export function Codes({ codes, iccid, onHide }: { codes: ProfileCodes; iccid: st
   )
 }
 
-/** Returns the fact if it has a value: most eSIMs have no such code. */
+/** Returns the fact if it has a value, because most eSIMs have no such code. */
 function present(fact: [string, string | null]): [string, string | null][] {
   return fact[1] === null ? [] : [fact]
 }

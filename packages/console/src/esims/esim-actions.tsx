@@ -18,10 +18,7 @@ import { Status } from '#parts/values.tsx'
 import { canOperate, isOperator, useSession } from '#people/sign-in/session.ts'
 import { interpolate, t } from '#strings/strings.ts'
 
-/**
- * The actions that the state of an eSIM allows, and the dialog of the one that is open. The gateway makes the final
- * decision.
- */
+/** The actions that an eSIM's state allows, and the open dialog. The gateway makes the final decision. */
 export function useEsimActions(
   path: string,
   profile: ProfileRow | undefined,
@@ -56,7 +53,7 @@ interface ActionProps {
 
 /** Begins an action for a dealer: the gateway carries it out later, and refunds a cancelled eSIM less its fee. */
 function DealerAction({ path, action, profile, onClose }: ActionProps) {
-  // One key for each opening of the dialog: a second click does not begin the action again.
+  // One key per opening of the dialog: a second click does not begin the action again.
   const [transactionId] = useState(() => `console-${crypto.randomUUID()}`)
   const start = useChange({ quiet: true, success: t.esims.actionStarted })
   return (
@@ -79,7 +76,7 @@ function OperatorAction({ path, action, profile, onClose }: ActionProps) {
   const { tenantId, orderNo, itemNo } = profile
   const order = useApi<OrderDetail>(`/tenants/${tenantId}/orders/${orderNo}`, {}, { enabled: isCancel }).data
   const price = order?.items.find((item) => item.itemNo === itemNo)?.price
-  // Said here, because the action is no longer shown once the eSIM is in a different state.
+  // Shown here, because the action is no longer visible once the eSIM is in a different state.
   const act = useChange<EsimActionOutcome>({
     quiet: true,
     success: ({ outcome }) => (outcome === 'refused' ? undefined : t.esims.outcomes[outcome]),
@@ -181,7 +178,7 @@ export function ActionHistory({ path }: { path: string }) {
   )
 }
 
-/** Records what the supplier said about an action that it did not answer. */
+/** Records the supplier's statement about an action that it did not answer. */
 function ResolveAction({ path, row, onClose }: { path: string; row: EsimActionRow; onClose(): void }) {
   const answers = row.action === 'CANCEL' ? t.orders.cancelAnswers : t.esims.actionAnswers
   return (

@@ -109,7 +109,7 @@ export function EsimPage() {
   )
 }
 
-/** What is rarely needed to hand an eSIM over: its codes, and another link. */
+/** Rarely needed for handing over an eSIM: its codes, and another link. */
 function useHandingOver(path: string) {
   const [shown, setShown] = useState<{ path: string; codes: ProfileCodes }>()
   const [isRenewing, setIsRenewing] = useState(false)
@@ -134,7 +134,7 @@ function useHandingOver(path: string) {
   return { more, codes, hideCodes: () => setShown(undefined), renewals, dialog }
 }
 
-/** What an eSIM is good for now, and what the traveller or the dealer does next. */
+/** The eSIM's use now, and the next step for the traveller or the dealer. */
 function stateOf(profile: ProfileRow): { tone: StatusTone; title: string; text: string | undefined } {
   const { esimStatus, smdpStatus, suspended, orderUsage, totalVolume, installBefore, expiredTime } = profile
   const texts = t.esims.states
@@ -168,7 +168,7 @@ function isOver({ esimStatus }: ProfileRow): boolean {
   return ['CANCEL', 'REVOKED', 'UNUSED_EXPIRED'].includes(esimStatus)
 }
 
-/** How much of the data is used, as far as the supplier reports it. */
+/** How much of the data is used, as reported by the supplier. */
 function Usage({ profile }: { profile: ProfileRow }) {
   const { orderUsage, totalVolume, usageUpdateTime } = profile
   return (

@@ -8,7 +8,7 @@ import { interpolate, t } from '#strings/strings.ts'
 
 const REFRESH_MS = 10_000
 
-/** The life of an eSIM as a timeline: what happened, and below it what is planned. */
+/** An eSIM's life as a timeline: past events, with planned ones below. */
 export function EsimLife({ path }: { path: string }) {
   const { data } = useApi<{ steps: LifeStepView[] }>(`${path}/life`, {}, { refreshMs: REFRESH_MS })
   if (!data) return null

@@ -95,7 +95,7 @@ export function Ticket({ path, profile }: TicketProps) {
 }
 
 /**
- * The link, shown to a dealer's people as long as the eSIM is not installed: it is what they came for. Everybody else asks for
+ * The link. A dealer's people see it until the eSIM is installed, because they come for it. Everybody else has to ask for
  * it, because each view is in the audit log.
  */
 function useShareLink(path: string, { esimStatus, smdpStatus }: ProfileRow) {

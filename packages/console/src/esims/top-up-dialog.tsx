@@ -8,7 +8,7 @@ import { interpolate, t } from '#strings/strings.ts'
 
 /** Tops up an eSIM with a package that fits it. The submit button states the price, which the gateway checks again. */
 export function TopUp({ path, iccid }: { path: string; iccid: string }) {
-  // One key for each opening of the dialog: a second click does not debit again.
+  // One key per opening of the dialog: a second click does not debit again.
   const [transactionId, setTransactionId] = useState<string>()
   return (
     <>

@@ -7,7 +7,7 @@ import { t } from '#strings/strings.ts'
 export interface Bar {
   /** For example 2026-11-22. */
   day: string
-  /** For a bar that is not a day: its name on the axis. */
+  /** For a bar that is not a day: its label on the axis. */
   label?: string
   /** One value per series, from the bottom up. */
   values: number[]
@@ -123,7 +123,7 @@ function Legend({ series, curve }: { series: Series[]; curve: string | undefined
   )
 }
 
-/** The end of the scale: a round number whose half is also whole. */
+/** The top of the scale: a round number that can be halved. */
 function scaleMaximum(highest: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(highest, 1)))
   return [2, 4, 6, 10, 20].map((step) => step * power).find((top) => top >= highest) ?? highest

@@ -113,7 +113,7 @@ export function EventsChart({ data }: { data: Dashboard }) {
   )
 }
 
-/** Says for which days events and attempts at suppliers are counted, unless it is all of them. */
+/** Names the days for which events and supplier attempts are counted, unless all of them are. */
 export function CountedDays({ data: { countedDays, days } }: { data: Dashboard }) {
   if (countedDays === days.length) return null
   return <Hint>{countedDays === 0 ? t.dashboard.notCounted : plural(t.dashboard.countedDays, countedDays)}</Hint>

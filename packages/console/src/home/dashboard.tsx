@@ -23,7 +23,7 @@ const FirstSale = lazy(() => import('./first-sale.tsx'))
 const OperatorCard = lazy(() => import('#tenants/operator-contact.tsx'))
 
 const REFRESH_MS = 60_000
-/** The period, in days, until another one is chosen. */
+/** The default period, in days. */
 const PERIOD = '14'
 /** The linked lists filter by days in the browser's time zone, so the charts count the same days. */
 const { timeZone } = Intl.DateTimeFormat().resolvedOptions()
@@ -38,7 +38,7 @@ export function DashboardPage() {
   const isLocal = me.deployment === 'local'
   const [isSetupKnown, setSetupKnown] = useState(!canOperate(me))
   const [isTrialKnown, setTrialKnown] = useState(!canOperate(me) || !isLocal)
-  // Everything appears together: anything that came later would move what is already there.
+  // Everything appears together: a late part would move what is already visible.
   const isReady = isSetupKnown && isTrialKnown && (data !== undefined || error !== null) && !orders.isLoading
   const onSetupKnown = useCallback(() => setSetupKnown(true), [])
   const onTrialKnown = useCallback(() => setTrialKnown(true), [])

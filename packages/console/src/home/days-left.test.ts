@@ -6,11 +6,11 @@ it('the forecast divides the balance by the average daily spend since the first 
   expect(forecastDays(999, [100, 0, 200, 100])).toEqual({ days: 9, basis: 4 })
 })
 
-it('days before the first sale do not lengthen the forecast', () => {
+it('the forecast ignores days before the first sale', () => {
   expect(forecastDays(1_000, [0, 0, 0, 500])).toEqual({ days: 2, basis: 1 })
 })
 
-it('there is no forecast without spend, and a forecast of zero days without money', () => {
+it('without spend there is no forecast; without money it is zero days', () => {
   expect(forecastDays(1_000, [0, 0])).toBeUndefined()
   expect(forecastDays(1_000, [-50, 20])).toBeUndefined()
   expect(forecastDays(0, [10])?.days).toBe(0)

@@ -6,9 +6,9 @@ export interface Forecast {
 }
 
 /**
- * Forecasts how long the money lasts if each day costs as much as those since the first sale of the period did on average:
- * the days before a dealer began would make the forecast too long. undefined if nothing was spent. Refunds can make a day's
- * spend negative; only the sum counts.
+ * Forecasts how long the money lasts at the average daily spend since the first sale of the period. Days before a dealer's
+ * first sale would make the forecast too long. undefined if nothing was spent. Refunds can make a day's spend negative;
+ * only the sum counts.
  */
 export function forecastDays(available: number, spendPerDay: readonly number[]): Forecast | undefined {
   const first = spendPerDay.findIndex((amount) => amount !== 0)

@@ -14,7 +14,7 @@ export default function DealerViewBar() {
     setEnding(true)
     try {
       await call('DELETE', '/session/view')
-      // Reloading the page clears what the dealer's pages have in memory.
+      // Reloading the page clears the data of the dealer's pages from memory.
       location.replace(new URL(`tenants/${tenant?.tenantId}`, consoleBase))
     } catch (error) {
       setEnding(false)

@@ -2,9 +2,9 @@
 const IGNORED_MS = 100
 
 /**
- * Ignores a second submit of a form that comes before the page can show that the first one was taken: two clicks of a worn
- * mouse come within one frame and would create the same thing twice. A submit by a button with another label is another
- * step, such as the confirmation of a payment, and so is one after an entry, such as a corrected field.
+ * Ignores a second submit of a form before the page can show that it accepted the first: two clicks of a worn mouse come
+ * within one frame and would create the same thing twice. A submit with a differently labelled button is another step, such
+ * as the confirmation of a payment, and so is a submit after a change, such as a corrected field.
  */
 export function ignoreDoubleSubmits(page: EventTarget): void {
   let taken = new WeakMap<EventTarget, string | null>()

@@ -38,7 +38,7 @@ function Search({ onClose }: { onClose(): void }) {
   const found = useApi<SearchResults>('/search', { q: query }, { enabled: query.length >= 2 })
   const words = text.trim().toLowerCase().split(/\s+/)
   const commands = commandsFor(me).filter(({ label }) => words.every((word) => label.toLowerCase().includes(word)))
-  // Never the results for an earlier text: Enter would open one of them.
+  // Never results for an earlier text: Enter would open one of them.
   const isCurrent = query.length >= 2 && query === text.trim() && !found.isPlaceholderData
   const records = isCurrent ? (found.data?.results ?? []) : []
   const results = [

@@ -89,7 +89,7 @@ function Main({ path }: { path: string }) {
   )
 }
 
-/** Says whose console it is. On a phone, the navigation covers the page, and is closed here. */
+/** Shows whose console it is. On a phone, the navigation covers the page and is closed here. */
 function Brand({ toggle }: { toggle(): void }) {
   const me = useSession()
   return (

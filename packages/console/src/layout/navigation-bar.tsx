@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { useSession } from '#people/sign-in/session.ts'
 import { itemOf, type NavigationItem, navigationItems } from './navigation.ts'
 
-/** The entries of a person: the everyday ones at the top, the settings at the bottom. */
+/** A person's entries: everyday ones at the top, settings at the bottom. */
 export function NavigationBar({ path }: { path: string }) {
   const items = navigationItems(useSession())
   const active = itemOf(path, items)
@@ -24,7 +24,7 @@ function NavigationLink({ item, isActive, path }: { item: NavigationItem; isActi
     <NavLink
       component={Link}
       to={to}
-      // Exact: an order's path is below its dealer, but it does not belong to the dealers' list.
+      // Exact: an order's path is below its dealer, but is not part of the dealer list.
       activeOptions={{ exact: true }}
       label={label}
       leftSection={<Icon size={18} stroke={1.7} />}

@@ -39,7 +39,7 @@ export interface NavigationItem extends NavigationPage {
 
 export const ALERTS_PATH = '/notices'
 
-/** Every page in a person's navigation, and the alerts page, which the bell opens. */
+/** Every page in a person's navigation, plus the alerts page, which the bell opens. */
 export function navigationFor(me: Me): NavigationPage[] {
   const pages = navigationItems(me).flatMap(({ to, label, tabs }) => tabs ?? [{ to, label }])
   return [...pages, { to: ALERTS_PATH, label: t.alerts.title }]
@@ -58,7 +58,7 @@ export function itemOf(path: string, items: NavigationItem[]): NavigationItem | 
   return fitting.sort((a, b) => b.to.length - a.to.length)[0]?.item
 }
 
-/** Records whose address does not begin with that of their list. */
+/** Records whose path does not begin with that of their list. */
 const LISTS: [record: RegExp, list: string][] = [
   [/^\/tenants\/[^/]+\/orders\//, '/orders'],
   [/^\/tenants\/[^/]+\/profiles\//, '/profiles'],

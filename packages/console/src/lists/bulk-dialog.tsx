@@ -11,7 +11,7 @@ import { interpolate, plural, t } from '#strings/strings.ts'
 /** An operation on one row, offered for all selected rows. */
 export interface BulkAction<Row> {
   label: string
-  /** Says what the operation does, before it starts. */
+  /** Describes the operation before it starts. */
   text?: string
   danger?: boolean
   /** Fields that all rows share. */
@@ -39,7 +39,7 @@ type Result = { failure: string | undefined }
 export default function BulkDialog<Row>({ rows, idOf, nameOf, action, onClose }: BulkDialogProps<Row>) {
   useReturnFocus(true)
   const client = useQueryClient()
-  // Rows as they were selected: the list behind may be reloaded in the meantime.
+  // The rows as selected: the list behind the dialog may reload meanwhile.
   const [all] = useState(rows)
   const [results, setResults] = useState<Record<string, Result>>({})
   const [state, setState] = useState<'preview' | 'running' | 'done'>('preview')

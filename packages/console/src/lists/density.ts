@@ -2,7 +2,7 @@ import { useLocalStorage } from '@mantine/hooks'
 
 type Density = 'usual' | 'compact'
 
-/** How closely the rows of all lists are spaced, as the person chose in this browser. */
+/** The row spacing of all lists, as the person chose in this browser. */
 export function useDensity(): [Density, (density: Density) => void] {
   const [density, setDensity] = useLocalStorage<Density>({
     key: 'density',

@@ -9,14 +9,14 @@ export interface Filter {
   /** Its parameter in the URL. */
   name: string
   label: string
-  /** Further parameters, which are removed with it. */
+  /** Further parameters that are removed with it. */
   names?: readonly string[]
-  /** What is chosen, in words; undefined if it is not set. */
+  /** The selection in words; undefined if nothing is selected. */
   text: string | undefined
   field: ReactNode
 }
 
-/** The filters that are set, as chips that change or remove them, and a menu of the others. */
+/** The active filters, as chips that change or remove them, and a menu of the others. */
 export function FilterChips({ filters }: { filters: readonly Filter[] }) {
   const [opened, setOpened] = useState<string>()
   const chips = useRef<HTMLDivElement>(null)
@@ -65,7 +65,7 @@ export function FilterChips({ filters }: { filters: readonly Filter[] }) {
   )
 }
 
-/** To the chip of the filter, or to the button that adds one. */
+/** The focus moves to the filter's chip, or to the button that adds one. */
 function returnFocus(chips: HTMLElement | null, name: string | undefined): void {
   if (document.activeElement !== document.body) return
   const chip = chips?.querySelector(`[data-filter="${name}"]`)?.querySelector('button')

@@ -14,9 +14,9 @@ export interface ListBarProps {
   search: ReactNode
   filters: readonly Filter[]
   views: readonly ListView[]
-  /** undefined: not known. */
+  /** undefined: unknown. */
   totals: ShownTotals | undefined
-  /** The name under which the list keeps its saved views; absent if it has none. */
+  /** The name under which the list's views are saved; absent if it has none. */
   name: string | undefined
   /** The path of the CSV file, and its filters. */
   csv: { path: string; query?: Query } | undefined
@@ -26,7 +26,10 @@ export interface ListBarProps {
   bulk: ReactNode
 }
 
-/** The head of a list: its views, and in one line the search, the filters, how many rows match, and a menu of the rest. */
+/**
+ * The head of a list: its views, then one line with the search, the filters, the number of matching rows, and a menu for
+ * the rest.
+ */
 export default function ListBar(props: ListBarProps) {
   const { search, filters, views, totals, name, csv, columns, shown, bulk } = props
   const saved = useSavedViews(name)

@@ -14,7 +14,7 @@ export interface ColumnName {
   hidden?: boolean
 }
 
-/** The rarely needed functions of a list: its file, views, columns, and how close its rows are. */
+/** Rarely needed functions of a list: its file, views, columns and row height. */
 export function ListMenu(props: {
   csv: { path: string; query?: Query } | undefined
   saved: readonly SavedView[]

@@ -9,7 +9,7 @@ it.each([
   ['last7', '2026-02-23', '2026-03-01'],
   ['last30', '2026-01-31', '2026-03-01'],
   ['month', '2026-03-01', '2026-03-01'],
-] as const)('%s runs from %s to %s', (period, from, to) => {
+] as const)('the period %s runs from %s to %s', (period, from, to) => {
   expect(daysOfPeriod(period, NOW)).toEqual({ from, to })
 })
 
@@ -33,7 +33,7 @@ it('a link may contain times instead of days', () => {
   expect(periodRange(day, NOW)).toEqual(day)
 })
 
-it('periods are shown as days or times, and malformed periods are not shown', () => {
+it('periods are shown as days or times, and malformed ones are not shown', () => {
   expect(periodText({ from: '2020-11-01', to: '2020-11-24' })).toBe('Nov 1, 2020 – Nov 24, 2020')
   expect(periodText({ from: '2020-11-01T12:00:00.000Z' })).toMatch(/^Nov 1, 2020, .+ – $/)
   expect(periodText({ from: 'abc', to: '2020-99-99T99:99Z' })).toBeUndefined()

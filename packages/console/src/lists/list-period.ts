@@ -1,7 +1,7 @@
 import { isDay } from '@dealer-esim/contract'
 import { formatDay, formatTime } from '#parts/format.ts'
 
-/** Periods by name, so that a saved view or a shared link moves with the days. */
+/** Named periods, so that a saved view or a shared link moves with the days. */
 export const PERIODS = ['today', 'yesterday', 'last7', 'last30', 'month'] as const
 export type Period = (typeof PERIODS)[number]
 

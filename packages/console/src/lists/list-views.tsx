@@ -18,7 +18,7 @@ export function useSavedViews(list: string | undefined): SavedView[] {
   return (data?.views ?? []).filter((view) => view.list === list)
 }
 
-/** The views of a list as tabs: all rows, those that everybody has, and those that the person has saved. */
+/** A list's views as tabs: all rows, the shared views, and the person's own. */
 export function ListViews({ views, saved }: { views: readonly ListView[]; saved: readonly SavedView[] }) {
   const [filters] = useFilters()
   const own = saved.map(({ name, search }) => ({

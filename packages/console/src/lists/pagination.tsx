@@ -48,8 +48,8 @@ export function Pagination(props: { count: number; nextCursor: string | null; li
 }
 
 /**
- * Shown instead of an empty list while the search is unfinished: it continues automatically, one short request after
- * another, until something is found or the person stops it.
+ * Shown instead of an empty list while the search is unfinished. It continues automatically, in short requests, until
+ * something is found or the person stops it.
  */
 export function SearchedTo({ time, nextCursor }: { time: string; nextCursor: string | null }) {
   const [, setFilters] = useFilters()

@@ -6,7 +6,7 @@ import type { ServerList } from './use-list.ts'
 export interface Sorting {
   /** A column, descending with a leading minus; undefined: the list's default order. */
   current: string | undefined
-  /** TOO_MANY: only once fewer rows match. */
+  /** TOO_MANY: possible only once fewer rows match. */
   by(accessor: string): 'POSSIBLE' | 'TOO_MANY' | 'NEVER'
   set(sort: string | undefined): void
 }
@@ -26,7 +26,7 @@ export function useServerSorting<Row>(list: ServerList<Row> | undefined): Sortin
 
 /**
  * Sorts a list whose rows are all in the browser, by columns whose values are texts or numbers.
- * @param inUrl the order is in the URL, where saved views keep it: only one list of a page can have this
+ * @param inUrl keeps the order in the URL, so that a saved view includes it. Only one list on a page can do so
  */
 export function useLocalSorting<Row>(
   rows: Row[] | undefined,

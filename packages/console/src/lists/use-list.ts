@@ -45,13 +45,13 @@ export function useList<Row>(
   const { sort, limit, cursor }: Record<string, string> = isFirstPageOnly ? {} : shown
   const list = useApi<Record<string, unknown>>(path, { ...filters, sort, limit, cursor }, { enabled, refreshMs })
   const totals = useApi<ListTotals>(`${path}/totals`, filters, { enabled, refreshMs })
-  // More rows match than when this order was chosen: the default order is always possible.
+  // More rows match than when this order was selected: the default order is always possible.
   const isOrderRefused = list.error?.code === 'TOO_MANY_TO_SORT'
   const retry = () => (isOrderRefused ? setFilters({ sort: null }) : list.refetch())
   return {
     ...{ path, sort, retry },
     fileQuery: options.isFileOrderFixed ? filters : { ...filters, sort },
-    // The order in the URL belongs to the other list, too.
+    // The order in the URL also belongs to the other list.
     totals: isFirstPageOnly && totals.data ? { ...totals.data, sorts: [] } : totals.data,
     answer: list.data,
     rows: list.data?.[name] as Row[] | undefined,

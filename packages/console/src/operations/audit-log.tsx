@@ -21,7 +21,7 @@ import { interpolate, language, t } from '#strings/strings.ts'
 // An action without a label does not compile.
 const ACTION_LABELS: Record<AuditAction, string> = t.audit.actions
 
-/** The actions on one kind of thing are listed together, in the order of their names. */
+/** Actions on the same kind of thing are listed together, sorted by name. */
 const ACTION_GROUPS = Object.entries(t.audit.groups)
   .map(([noun, group]) => ({
     group,

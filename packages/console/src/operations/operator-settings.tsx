@@ -20,7 +20,7 @@ import { ContactSettings } from './contact-settings.tsx'
 
 type Variable = GatewayConfiguration['variables'][number]
 
-/** The settings of the whole gateway: those made here, which administrators change, and those of the environment. */
+/** Settings of the whole gateway: those that administrators change here, and those from the environment. */
 export function OperatorSettingsPage() {
   const settings = useApi<OperatorSettingsView>('/operator-settings')
   const configuration = useApi<GatewayConfiguration>('/gateway-configuration')

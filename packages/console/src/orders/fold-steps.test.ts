@@ -12,12 +12,12 @@ function send(second: number, notifyId: string, httpStatus: number): TimelineSte
   return { at: at(second), kind: 'DELIVERY', notifyId, httpStatus, outcome: `answered ${httpStatus}` }
 }
 
-it('polls of several eSIMs with the same answer are folded into one line with a count and the last time', () => {
+it('polls of several eSIMs with the same answer are folded into one line with a count and the latest time', () => {
   const steps = [poll(1, 1), poll(1, 2), poll(3, 2), poll(5, 1)]
   expect(foldSteps(steps)).toEqual([{ step: steps[0], count: 4, until: at(5), itemNos: [1, 2] }])
 })
 
-it('a different answer keeps its own line, and a different kind of step ends the folding', () => {
+it('a different answer gets its own line, and a different kind of step ends the folding', () => {
   const paid: TimelineStep = { at: at(4), kind: 'STATUS', orderStatus: 'UNDER_REVIEW' }
   const steps = [poll(1, 1), poll(2, 1, 'retry'), poll(3, 1), paid, poll(5, 1), poll(6, 1)]
   expect(foldSteps(steps).map(({ step, count }) => [step, count])).toEqual([
@@ -34,7 +34,7 @@ it('supplier orders, transfers and decisions are never folded', () => {
   expect(foldSteps([order, order, refund, refund])).toHaveLength(4)
 })
 
-it('attempts to send an event are folded while the response stays the same', () => {
+it('delivery attempts for an event are folded while the response stays the same', () => {
   const steps = [send(1, 'a', 500), send(2, 'a', 500), send(3, 'b', 500), send(4, 'a', 200)]
   expect(foldSteps(steps).map(({ step, count }) => [step.notifyId, step.httpStatus, count])).toEqual([
     ['a', 500, 2],

@@ -1,11 +1,11 @@
 import type { TimelineStep } from '@dealer-esim/gateway/http/console/orders/orders.ts'
 
-/** One line of a timeline: a step, or several that differ only in their time and eSIM. */
+/** One line of a timeline: a step, or several steps that differ only in their time and eSIM. */
 export interface FoldedStep {
-  /** The first of them. */
+  /** The first step. */
   step: TimelineStep
   count: number
-  /** The time of the last one. */
+  /** The time of the last step. */
   until: string
   /** The eSIMs that they are about, in order. */
   itemNos: number[]
@@ -13,8 +13,8 @@ export interface FoldedStep {
 
 /**
  * Folds repeated polls of suppliers and repeated attempts to send an event. Polls of several eSIMs take turns, so those
- * between two other steps are folded together if supplier and answer are the same. A step that says something new stays
- * on its own line, at its time.
+ * between two other steps are folded together if supplier and answer are the same. A step with new content stays on its own
+ * line, at its own time.
  */
 export function foldSteps(steps: readonly TimelineStep[]): FoldedStep[] {
   const lines: FoldedStep[] = []

@@ -11,7 +11,7 @@ import { itemsUnderReview, ResolveOrder } from './resolve-order.tsx'
 
 type Opened = 'cancel' | 'settle' | 'settle-cancel'
 
-/** The actions that an order's state allows for operators: what it needs now, the rare ones, and the dialog that is open. */
+/** The actions that an order's state allows operators: the one needed now, the rare ones, and the open dialog. */
 export function useOrderActions(order: OrderDetail | undefined): {
   decide: ReactNode
   more: MoreAction[]

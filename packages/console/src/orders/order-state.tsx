@@ -12,7 +12,7 @@ import { interpolate, t } from '#strings/strings.ts'
 import { AskOperator, OperatorAnswers } from '#tenants/operator-contact.tsx'
 import { orderNumber } from './order-number.tsx'
 
-/** What has become of an order, and what happens next or what to do. `decide`: the action of operators, if it needs one. */
+/** The state of an order, and what comes next or what to do. `decide`: the operator's action, if one is needed. */
 export function OrderState({ order, decide }: { order: OrderDetail; decide: ReactNode }) {
   const me = useSession()
   const { waiting } = order
@@ -68,7 +68,7 @@ function joined(...texts: (string | undefined)[]): string {
   return texts.filter((text) => text !== undefined).join(' ')
 }
 
-/** Where to go from a finished order: to its eSIM, or to another purchase. */
+/** The next page after a finished order: its eSIM, or another purchase. */
 function NextPage({ order }: { order: OrderDetail }) {
   const me = useSession()
   const [profile, ...others] = order.profiles

@@ -54,7 +54,7 @@ export function OrderStream({ order }: { order: OrderDetail }) {
   const { data } = useApi<NotesView>(path, {}, { enabled: isOperator(me) })
   const steps = foldSteps(order.timeline).map((line): Entry => ({ at: line.step.at, line }))
   const notes = (data?.notes ?? []).map((note): Entry => ({ at: note.createdAt, note }))
-  // Stable: steps of one millisecond keep their order.
+  // Stable: steps in the same millisecond keep their order.
   const entries = [...steps, ...notes].sort((a, b) => a.at.localeCompare(b.at))
   return (
     <Card title={t.orders.timeline} actions={<TimeZone />}>

@@ -92,7 +92,7 @@ export function OrdersPage() {
             accessor: 'packages',
             title: t.orders.package,
             width: 275,
-            // On a phone, below the number: for operators the dealer, for the dealer what was bought.
+            // On a phone, below the number: the dealer for operators, the purchase for the dealer.
             ...(!isOperator(me) && { phone: 'note' }),
             render: (row) => <PackageNames {...row} />,
           },
@@ -107,13 +107,13 @@ export function OrdersPage() {
   )
 }
 
-/** The country of a filter; undefined if it is not a country code: the list then has orders of all countries. */
+/** The country of a filter. undefined if it is not a country code: the list then contains orders for all countries. */
 function countryCode(text: string | undefined): string | undefined {
   const code = text?.toUpperCase()
   return code && /^([A-Z]{2}|!RG|!GL)$/.test(code) ? code : undefined
 }
 
-/** The amount of a filter in 1/10 000 of any currency; undefined if it is not an amount. */
+/** The amount in a filter, in 1/10 000 of any currency; undefined if it is not an amount. */
 function amountOf(text: string | undefined): number | undefined {
   const amount = Math.round(Number(text) * 10_000)
   return text && Number.isSafeInteger(amount) ? amount : undefined

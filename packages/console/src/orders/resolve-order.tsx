@@ -70,7 +70,7 @@ export function itemsUnderReview(order: OrderDetail): OrderItem[] {
   return order.items.filter((item) => item.itemStatus === 'REVIEW')
 }
 
-/** Says what the button does, to how many eSIMs, and for how much. */
+/** What the button does, to how many eSIMs, and for how much. */
 function submitLabel(order: OrderDetail, chosen: OrderItem[], verdict: Verdict | undefined): string {
   if (verdict === undefined || chosen.length === 0) return t.orders.resolve
   const sum = chosen.reduce((total, item) => total + item.price, 0)
@@ -159,7 +159,7 @@ function csvOfFields(fields: Record<string, string>, chosen: OrderItem[]): strin
   return ['itemNo,iccid,ac', ...quoted].join('\n')
 }
 
-/** CSV text, typed or from a file, whose text can then be edited. Field name: csv. */
+/** CSV text, typed or from a file; a file's text can then be edited. Field name: csv. */
 function EsimCodesField() {
   const [csv, setCsv] = useState('')
   const [fileError, setFileError] = useState<string>()

@@ -73,7 +73,7 @@ export function Dialog(props: DialogProps) {
 }
 
 interface ChangeDialogProps<Answer> extends Omit<DialogProps, 'opened' | 'onSubmit' | 'busy' | 'error'> {
-  /** The change that the fields describe. null: nothing is changed, and the caller shows what is wrong with the fields. */
+  /** The change that the fields describe. null: nothing changes, and the caller shows the errors at the fields. */
   request(fields: Record<string, string>): Change | null
   success?: ChangeOptions<Answer>['success']
   /** Called once the change is made. Default: onClose. */
@@ -175,7 +175,7 @@ export function ReasonField({ hint = t.common.reasonHint, maxLength = 300 }: { h
 export function useReturnFocus(opened: boolean): void {
   useEffect(() => {
     if (!opened) return
-    // The event that closes the dialog is over by then: it does not count as the person's next one.
+    // The event that closes the dialog is over by then, so it does not count as the person's next one.
     return () => void setTimeout(keepFocus)
   }, [opened])
 }
@@ -186,7 +186,7 @@ const REMEMBERED_MAX = 30
 let focused: HTMLElement[] = []
 
 /**
- * Lasts until the person's next key press or click: a dialog that fades out takes the focus along when it is removed, and a
+ * Lasts until the person's next key press or click: a dialog that fades out loses the focus when it is removed, and a
  * reloaded list may remove the opener. On a slow machine, both may happen late.
  */
 function keepFocus(): void {

@@ -53,7 +53,7 @@ interface Choice {
   label: string
   values: readonly string[]
   labels: Record<string, string>
-  /** Values by group, in the order in which they are shown. */
+  /** Values by group, in display order. */
   groups?: { group: string; values: readonly string[] }[]
 }
 

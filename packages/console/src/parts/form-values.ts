@@ -3,7 +3,7 @@ import { t } from '#strings/strings.ts'
 
 /**
  * Parses a typed amount into 1/10 000 of the currency. The error is the contract's message, which shows the format.
- * @param currencyCode if it is known: one without a minor unit accepts only whole amounts
+ * @param currencyCode if known; a currency without a minor unit accepts only whole amounts
  */
 export function parseMoneyInput(typed: string, currencyCode = ''): { amount: number } | { error: string } {
   try {
@@ -48,7 +48,7 @@ export function formError(error: Error & { data: Record<string, unknown> }): str
 }
 
 /**
- * The text of an error in a form whose fields show no errors themselves: what the gateway says about each, under its label.
+ * The text of an error in a form whose fields show no errors themselves: the gateway's message about each, under its label.
  * @returns undefined if the error does not concern any field of the form
  */
 export function labelledError(
@@ -87,7 +87,7 @@ export function isChanged(form: { elements: ArrayLike<unknown> }): boolean {
   })
 }
 
-/** The fields of a form, as they are now, count as saved. */
+/** The form's current fields count as saved. */
 export function markSaved(form: { elements: ArrayLike<unknown> }): void {
   for (const field of Array.from(form.elements as ArrayLike<Partial<Field>>)) {
     if (field.defaultValue === undefined || field.value === undefined) continue

@@ -10,7 +10,7 @@ export function formatMoney(amount: number, currencyCode: string): string {
     .join('')
 }
 
-/** As `formatMoney`, where the currency stands beside it: in a header, or in another amount. */
+/** Like `formatMoney`, for places where the currency is shown beside it: in a header, or with another amount. */
 export function formatAmount(amount: number, currencyCode: string): string {
   return moneyParts(amount, currencyCode)
     .filter(({ isCode }) => !isCode)
@@ -18,7 +18,7 @@ export function formatAmount(amount: number, currencyCode: string): string {
     .join('')
 }
 
-/** The parts of an amount, so that a column whose header names the currency can leave it out. */
+/** The parts of an amount, so that a column with the currency in its header can leave it out. */
 export function moneyParts(amount: number, currencyCode: string): { text: string; isCode: boolean }[] {
   const format = new Intl.NumberFormat(locale, {
     style: 'currency',

@@ -52,7 +52,7 @@ export function actionsColumn<Row>(render: (row: Row) => ReactNode, more?: Parti
 
 interface RowButtonProps {
   label: string
-  /** What it acts on, for screen readers: "Remove: USD EUR". */
+  /** The object of the action, for screen readers: "Remove: USD EUR". */
   of?: string
   /** The whole name for screen readers, where label and `of` do not make a sentence. */
   name?: string

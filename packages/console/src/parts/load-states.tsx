@@ -43,7 +43,7 @@ export function LoadError({ error, retry }: { error: Error; retry?: (() => unkno
   )
 }
 
-/** What went wrong. Screen readers announce it immediately. */
+/** The error. Screen readers announce it immediately. */
 export function ErrorText({ children }: { children: ReactNode }) {
   return (
     <Alert color="red" role="alert">
@@ -103,7 +103,7 @@ export function StaleAlert() {
   )
 }
 
-/** Says why there is nothing here, and what to do. */
+/** Explains why there is nothing here, and what to do. */
 export function EmptyState({ title, text, action }: { title: ReactNode; text?: string; action?: ReactNode }) {
   return (
     <Stack align="center" gap={6} py="xl" px="md" ta="center">

@@ -7,7 +7,7 @@ export function notifySuccess(message: string): void {
   notifications.show({ message, color: 'teal', closeButtonProps: CLOSE })
 }
 
-/** Errors stay until they are closed, so that they are read. */
+/** Errors stay until they are closed, so that people can read them. */
 export function notifyError(error: unknown): void {
   const message = error instanceof Error ? error.message : t.errors.unknown
   notifications.show({ title: t.errors.title, message, color: 'red', autoClose: false, closeButtonProps: CLOSE })

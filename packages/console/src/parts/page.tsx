@@ -10,9 +10,9 @@ import { EmptyState, NoAccessText, StaleAlert } from './load-states.tsx'
 interface PageProps {
   title: string
   description?: ReactNode
-  /** Before the title of a record: a flag or initials. */
+  /** Shown before the title of a record: a flag or initials. */
   picture?: ReactNode
-  /** Beside the title of a record: its state. */
+  /** Shown beside the title of a record: its state. */
   mark?: ReactNode
   actions?: ReactNode
   /** A link to the parent, such as the list. */

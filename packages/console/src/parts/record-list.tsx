@@ -19,7 +19,7 @@ import { ColumnCurrency } from './values.tsx'
 
 /*
  * Our own table instead of a library: TanStack Table and Mantine DataTable sort, page and choose columns of rows that are
- * all in the browser. Here the gateway does that, and what remains is this file; a library would only add to the first load.
+ * all in the browser. Here the gateway does that, so a library would save little and make the first load larger.
  */
 
 export interface Column<Row> {
@@ -29,18 +29,18 @@ export interface Column<Row> {
   render?: (row: Row) => ReactNode
   textAlign?: 'left' | 'right'
   hidden?: boolean
-  /** Shown only if it is chosen. */
+  /** Hidden by default. */
   optional?: boolean
   cellsClassName?: string
   /** Its share of the width, roughly its pixels in a window 1280 wide. The default depends on its content. */
   width?: number
   /** Its text may take several lines. Other cells have one line, which is truncated. */
   wraps?: boolean
-  /** The currency of its amounts: shown in the header if all rows have the same one. */
+  /** The currency of its amounts, shown in the header if all rows share it. */
   currency?: (row: Row) => string
   /** Its position in the condensed row on a phone. A list that sets this for a column shows only such columns there. */
   phone?: 'main' | 'value' | 'status' | 'note'
-  /** Its title is shown before it on a phone, because the value alone does not say what it is. */
+  /** Its title is shown before it on a phone, because the value alone is unclear. */
   isNamed?: boolean
 }
 
@@ -54,7 +54,7 @@ interface ListProps<Row> {
   list?: ServerList<Row>
   /** Keeps the list's saved views, sorting and columns. Only one list on a page has a name. */
   name?: string
-  /** Where the gateway returns all rows of another list as CSV, and the filters. */
+  /** The route that returns all rows as CSV, and the filters. */
   csv?: { path: string; query?: Query }
   rows?: Row[] | undefined
   columns: Column<Row>[]

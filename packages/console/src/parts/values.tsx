@@ -35,7 +35,7 @@ export function TimeZone() {
 
 const InHeader = createContext<string | undefined>(undefined)
 
-/** The currency shown in the header of a column: its amounts do not repeat it where the header is visible. */
+/** The currency in the header of a column: its amounts omit it while the header is visible. */
 export const ColumnCurrency = InHeader.Provider
 
 /** Money with its currency. Negative amounts are highlighted. */
@@ -60,7 +60,7 @@ export function Amount({ value, currency, signed }: { value: number | null; curr
   )
 }
 
-/** How a status looks. Finished and ongoing ones are inconspicuous; a pill says that somebody should look. */
+/** How a status looks. Finished and ongoing states are inconspicuous; a pill means that somebody should look. */
 const TONES: Record<string, StatusTone> = {
   ...toneOf('ok', 'ACTIVE', 'ON_SALE', 'DELIVERED', 'IN_USE', 'ENABLED', 'APPROVED', 'DONE', 'ACKNOWLEDGED'),
   ...toneOf('busy', 'ALLOCATING', 'PENDING', 'RUNNING', 'GOT_RESOURCE', 'DOWNLOAD', 'INSTALLATION', 'INVITED'),
@@ -84,7 +84,7 @@ export function StatusMark({ tone, children }: { tone: StatusTone; children: Rea
   )
 }
 
-/** `labels` is for statuses that have other names than usual. */
+/** `labels`: for statuses with unusual names. */
 export function Status({
   status,
   labels = t.statuses,
@@ -100,12 +100,12 @@ export function Status({
   )
 }
 
-/** PAID is the last status of a top-up request, and the first of an order: neither needs attention. */
+/** PAID is the last status of a top-up request and the first of an order. Neither needs attention. */
 function toneFor(status: string): StatusTone {
   return TONES[status] ?? (status === 'PAID' ? 'busy' : 'off')
 }
 
-/** A text in grey that says what a field or a card is for. */
+/** Grey text that explains the purpose of a field or a card. */
 export function Hint({ size = 'sm', children }: { size?: 'xs' | 'sm'; children: ReactNode }) {
   return (
     <Text size={size} c="dimmed">
@@ -176,7 +176,7 @@ export function Facts({ items, cols = 3 }: { items: [name: string, value: ReactN
   )
 }
 
-/** Numbers that only programs read, each with a button that copies it. Collapsed until somebody opens them. */
+/** Identifiers that only programs read, each with a copy button. Collapsed by default. */
 export function TechnicalDetails({ items }: { items: [name: string, value: string | null][] }) {
   const known = items.filter((item): item is [string, string] => item[1] !== null && item[1] !== '')
   return (

@@ -12,7 +12,7 @@ import { ruleText } from './plan-rule-text.ts'
 
 type Step = PriceExplanation['steps'][number]
 
-/** Why a dealer pays what it pays: every candidate in the order of precedence, and the one that decides. */
+/** Why a dealer pays its price: every candidate in order of precedence, and the one that decides. */
 export function ExplainedPrice(props: { packageCode: string; tenantId: string; at?: Date | undefined }) {
   const { packageCode, tenantId, at } = props
   const isDated = at !== undefined && !Number.isNaN(at.getTime())

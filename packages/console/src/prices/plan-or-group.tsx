@@ -101,7 +101,7 @@ function Delete({ kind, name, onClose }: { kind: Kind; name: string; onClose(): 
   )
 }
 
-/** Puts a dealer on a plan or into a group, or removes it from its present one. */
+/** Assigns a dealer to a plan or a group, or removes it from the current one. */
 function assignmentOf(kind: Kind, tenantId: string, name: string | null) {
   return { method: 'PUT', path: `/tenants/${tenantId}/price-${kind}`, body: { [PATHS[kind].member]: name } } as const
 }

@@ -21,7 +21,7 @@ export function valueText({ percent, basis, rounding, price, currencyCode }: Pla
   return interpolate(text, { percent: percent ?? '' }) + rounded
 }
 
-/** When a rule is valid; undefined: always. */
+/** The validity of a rule; undefined: always. */
 export function validityText({ validFrom, validUntil }: PlanRule): string | undefined {
   const parts = { from: validFrom ? formatTime(validFrom) : '', until: validUntil ? formatTime(validUntil) : '' }
   if (validFrom && validUntil) return interpolate(t.prices.fromUntil, parts)

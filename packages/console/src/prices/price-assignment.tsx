@@ -98,7 +98,7 @@ interface NameFieldProps {
 
 function NameField(props: NameFieldProps) {
   const { name, label, none, names, chosen } = props
-  // The current one is always offered: before the list has loaded, and if it is not on the first page.
+  // The current one is always offered, even while the list loads or if it is not on the first page.
   const isListed = chosen === null || names.some(({ value }) => value === chosen)
   const all = isListed ? names : [{ value: chosen, label: chosen }, ...names]
   return (

@@ -260,7 +260,7 @@ export function PackageSelect({ value, onChange, error }: TargetProps) {
   )
 }
 
-/** How many locations are rendered at a time: the rest are found by typing. */
+/** The number of locations rendered at a time: the rest are found by typing. */
 const LOCATIONS_SHOWN = 60
 
 function LocationSelect({ value, onChange, error }: TargetProps) {

@@ -14,7 +14,7 @@ interface Cost {
   currencyCode: string | null
 }
 
-/** What the supplier says about a product besides its data. */
+/** What the supplier states about a product beyond its data. */
 function statedOf({ included, fupPolicy }: SupplierProductRow): [string, string][] {
   return [
     ...(included ? [[t.products.included, included] as [string, string]] : []),

@@ -94,7 +94,7 @@ export function ProductsPage() {
   )
 }
 
-/** Why there are no products: no supplier has a catalogue, none has been read yet, or those that were read are empty. */
+/** Why there are no products: no supplier has a catalogue, none has been read yet, or those read were empty. */
 function emptyText(syncs: readonly SupplierSync[] | undefined, addSupplier: ReactNode) {
   const title = t.products.none
   if (syncs === undefined || syncs.length === 0) return { title, text: t.products.noneText, action: addSupplier }

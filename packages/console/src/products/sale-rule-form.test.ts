@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { NEW_RULE, parseRule, typedRule } from './sale-rule-form.ts'
 
-describe('a sale rule in the form', () => {
-  it('a saved rule is submitted unchanged if nobody edits it', () => {
+describe('the sale rule form', () => {
+  it('submits a saved rule unchanged if nobody edits it', () => {
     const rule = {
       position: 7,
       suppliers: ['b', 'a'],

@@ -20,7 +20,7 @@ import { interpolate, plural, t } from '#strings/strings.ts'
 import { RULE_PREVIEW, RULES, rulePath } from './product-paths.ts'
 import { NEW_RULE, parseRule, type TypedRule, typedRule } from './sale-rule-form.ts'
 
-/** How long after the last key the effect of the typed rule is asked for. */
+/** How long after the last key press the effect of the typed rule is requested. */
 const TYPING_MS = 400
 /** Stands for a rule that has no name yet. */
 const NEW_NAME = 'new'
@@ -160,7 +160,7 @@ function RuleForm({ ruleName, typed }: { ruleName?: string; typed: TypedRule }) 
   )
 }
 
-/** What the rule would sell as it is typed now. */
+/** What the rule would sell as currently typed. */
 function RuleEffect({ ruleName = NEW_NAME, rule }: { ruleName: string | undefined; rule: object }) {
   const { data: effect, error } = useQuery<SaleRuleEffect, ApiError>({
     queryKey: ['/sale-rules/effect', ruleName, rule],

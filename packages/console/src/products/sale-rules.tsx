@@ -11,7 +11,7 @@ import { interpolate, t } from '#strings/strings.ts'
 import { ExchangeRates } from './exchange-rates.tsx'
 import { ADD_RULE, RULE_PREVIEW, rulePath } from './product-paths.ts'
 
-/** Which products of suppliers are sold as packages, and at which price. */
+/** Which supplier products are sold as packages, and at which price. */
 export function SaleRulesPage() {
   const me = useSession()
   const list = useApi<{ rules: SaleRuleRow[] }>('/sale-rules')

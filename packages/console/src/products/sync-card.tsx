@@ -41,7 +41,7 @@ export function SupplierCatalogue({ supplier }: { supplier: string }) {
   )
 }
 
-/** The readings of all catalogues. When one ends, products, packages and counts are read again. */
+/** Readings of all catalogues. When one ends, products, packages and counts are read again. */
 function useSyncs(): { syncs: SupplierSync[] } | undefined {
   const { data } = useApi<{ syncs: SupplierSync[] }>('/supplier-syncs', {}, { refreshMs: REFRESH_MS })
   useReloadAfter(data && JSON.stringify(data.syncs.map(({ supplier, finishedAt }) => [supplier, finishedAt])))
@@ -119,7 +119,7 @@ function SyncRow({ sync }: { sync: SupplierSync }) {
   )
 }
 
-/** The entries of the catalogue that could not be read, the first of them by name. */
+/** The unreadable entries of the catalogue, the first of them by name. */
 function Unreadable({ sync: { unreadable, kept, unreadableEntries } }: { sync: SupplierSync }) {
   if (unreadable === 0) return null
   const counts = [plural(t.products.unreadable, unreadable), ...(kept > 0 ? [plural(t.products.kept, kept)] : [])]
@@ -164,7 +164,7 @@ function Accept(props: { path: string; message: string | null; heldAt: string; o
   )
 }
 
-/** The usual schedules, and the present one. */
+/** The usual schedules, and the current one. */
 function scheduleChoices(present: number | null): number[] {
   const usual = [HOUR_MIN, 6 * HOUR_MIN, DAY_MIN]
   return present === null || usual.includes(present) ? usual : [...usual, present].sort((a, b) => a - b)

@@ -39,7 +39,7 @@ export function Change({ now, before }: { now: number | null; before: number | n
   return <span {...(now < before && { className: 'negative' })}>{formatPercentChange((now - before) / before)}</span>
 }
 
-/** A short text that says what a bar stands for. */
+/** A short text that explains a bar. */
 export function salesTooltip(row: { items: number; revenue: number; margin: number | null }, currency: string): string {
   return interpolate(t.sales.tooltip, {
     items: formatCount(row.items),

@@ -13,7 +13,7 @@ import { type Period, periodOf, timesOf } from './sales-period.ts'
 
 const REFRESH_MS = 60_000
 
-/** For operators: revenue and margin of today, yesterday and the period, each compared with the one before it. */
+/** For operators: revenue and margin today, yesterday and in the period, each compared with the preceding one. */
 export function SalesOverview({ period, currencies }: { period: Period; currencies: string[] }) {
   const [today, yesterday] = [periodOf('today', Date.now()), periodOf('yesterday', Date.now())]
   const whole = useReport(period)

@@ -31,7 +31,7 @@ export function periodOf(name: PeriodName, nowMs: number): Period {
   }
 }
 
-/** The period of a page's filters: chosen days, or a named period. Malformed days count as not chosen. */
+/** The period in a page's filters: explicit days, or a named period. Malformed days are ignored. */
 export function chosenPeriod(filters: Record<string, string>, nowMs: number, otherwise: PeriodName): Period {
   const { from = '', to = '', period = '' } = filters
   if (isDay(from) && isDay(to) && from <= to) return { from, to }

@@ -16,7 +16,7 @@ import { type Period, timesOf } from './sales-period.ts'
 type Row = SalesReport['rows'][number]
 export type Breakdown = 'day' | 'dealer' | 'package' | 'country' | 'supplier'
 
-/** By breakdown: the filter of orders, and of other breakdowns, that a row stands for. */
+/** By breakdown: the filter that selects a row's orders and its other breakdowns. */
 const FILTERS = { dealer: 'tenantId', package: 'packageCode', country: 'country', supplier: 'supplier' } as const
 
 interface SalesTableProps {
@@ -89,7 +89,7 @@ export function SalesTable({ by, rows, period, search, loading }: SalesTableProp
   )
 }
 
-/** The filters of the orders behind a row; undefined for what was not delivered, and for a package that no longer exists. */
+/** The filters for a row's orders; undefined for anything undelivered, and for a package that no longer exists. */
 function ordersOf(by: Breakdown, row: Row, period: Period, search: Record<string, string>) {
   if (by === 'day') return { ...search, ...timesOf({ from: row.key, to: row.key }) }
   if (row.key === '') return undefined

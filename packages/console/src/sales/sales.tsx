@@ -71,7 +71,7 @@ function Report({ filters }: { filters: Filters }) {
   const choices = [
     ...dealer,
     choice({ name: 'orderType', label: t.orders.type, values: ['NEW', 'TOPUP'], labels: t.orders.types }),
-    // Filters that come from links to this page, so that they can be removed.
+    // Filters that links to this page set, so that they can be removed.
     ...(packageCode ? [typed('packageCode', t.orders.package)] : []),
     ...(country ? [{ ...typed('country', t.orders.country), text: countryLabel(country, country) }] : []),
     ...(supplier ? [typed('supplier', t.orders.supplier)] : []),

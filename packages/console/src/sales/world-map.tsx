@@ -23,7 +23,7 @@ export function WorldMap(props: { rows: Row[]; currency: string; linkTo(row: Row
   const of = new Map(rows.map((row) => [row.key, row]))
   const highest = Math.max(...rows.filter((row) => !row.key.startsWith('!')).map((row) => row.revenue), 1)
   const several = rows.filter((row) => row.key.startsWith('!'))
-  // A square root, because the first country often sells many times what the others do.
+  // A square root, because the first country often sells many times as much as the others.
   const shade = (row: Row) => SHADE_MIN + (1 - SHADE_MIN) * Math.sqrt(Math.max(0, row.revenue) / highest)
   const place = (code: string, shape: (opacity: number | undefined) => ReactNode) => {
     const row = of.get(code)

@@ -19,7 +19,7 @@ import { canOperate, useSession } from '#people/sign-in/session.ts'
 import { interpolate, plural, t } from '#strings/strings.ts'
 import { StockFrame } from './stock-tabs.tsx'
 
-/** Imports of codes: what is left of each, and when it expires. */
+/** Imports of codes: how many are left of each, and when they expire. */
 export function StockBatchesPage() {
   const [{ supplier, expiring }] = useFilters()
   const { choice } = useFilterKinds()

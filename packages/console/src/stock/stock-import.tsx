@@ -193,7 +193,7 @@ interface Failure {
   question?: Question | undefined
 }
 
-/** The failure may be an Error, whose message is lost when it is spread. */
+/** The failure may be an Error, which loses its message when it is spread. */
 function ImportFailure({ failure: { message, faults } }: { failure: Failure }) {
   return (
     <>

@@ -67,7 +67,7 @@ export function StockPage() {
   )
 }
 
-/** Below its alert, or sold out while packages on sale are supplied from it. */
+/** Below its alert level, or sold out while packages on sale depend on it. */
 function isLow({ available, lowAt, packageCodes }: StockLevel): boolean {
   return (lowAt !== null && available < lowAt) || (available === 0 && packageCodes.length > 0)
 }

@@ -31,7 +31,7 @@ it('every text in the strings file is used', () => {
   expect(leavesOf(en).filter((path) => !used(path))).toEqual([])
 })
 
-it('no text asks a person to use a command line', () => {
+it('no text sends the user to the command line', () => {
   const texts = branchesOf(en).flatMap(([, branch]) => Object.values(branch).filter((text) => typeof text === 'string'))
   expect(texts.length).toBeGreaterThan(1_000)
   expect(texts.filter((text) => /command line|npm run|admin --|dealer-esim-admin/i.test(text))).toEqual([])

@@ -1,7 +1,7 @@
 import en from './en.json'
 import { chooseLanguage } from './language.ts'
 
-/** Every text of the console. A language is a JSON file in this folder, named by its code, with the members of en.json. */
+/** All texts of the console. A language is a JSON file in this folder, named after its code, with the members of en.json. */
 export type Strings = typeof en
 
 const files = import.meta.glob<Strings>(['./*.json', '!./en.json'], { import: 'default' })

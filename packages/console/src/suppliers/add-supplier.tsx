@@ -23,7 +23,7 @@ export function AddSupplierPage() {
   )
 }
 
-/** Adds a supplier: its type, its name, and the configuration that the type asks for. */
+/** Adds a supplier: its type, its name, and the configuration for that type. */
 export function AddSupplier({ onAdded }: { onAdded(supplier: string): void }) {
   const { data } = useApi<{ types: SupplierTypeRow[] }>('/supplier-types')
   const [type, setType] = useState<string | null>(null)
@@ -103,7 +103,7 @@ function NewSupplierForm({ chosen, onAdded }: { chosen: SupplierTypeRow; onAdded
   )
 }
 
-/** A type's name for people: that of the company or the interface. */
+/** A type's name for people: the company's or the interface's name. */
 export function typeLabel(type: string): string {
   return t.suppliers.types[type as keyof typeof t.suppliers.types] ?? type
 }

@@ -25,7 +25,7 @@ const typedConfig = (typed: Record<string, string>) =>
   configOf(fields, Object.fromEntries(Object.entries(typed).map(([name, text]) => [inputName({ name }), text])))
 
 describe('fieldsOf', () => {
-  it('creates one field of the right kind for each member', () => {
+  it('creates one field of the right kind per member', () => {
     expect(fields.map(({ name, kind }) => [name, kind])).toEqual([
       ['url', 'text'],
       ['apiKey', 'secret'],
@@ -73,7 +73,7 @@ describe('configOf', () => {
     expect(typedConfig({ perSecond: 'eight', releases: 'on' })).toEqual({ perSecond: 'eight' })
   })
 
-  it('reproduces a stored configuration from its form', () => {
+  it('rebuilds a stored configuration from its form', () => {
     const config = {
       url: 'https://supplier.test',
       perSecond: 8,

@@ -25,9 +25,7 @@ export interface ConfigField {
   default?: unknown
 }
 
-/**
- * The inputs for a schema, in the schema's order. Objects inside it contribute their members, which are optional together.
- */
+/** The inputs for a schema, in its order. A nested object contributes its members, which are optional as a group. */
 export function fieldsOf(schema: ConfigSchema, prefix = '', label = '', isOptional = false): ConfigField[] {
   return Object.entries(schema.properties ?? {}).flatMap(([member, child]) => {
     const name = prefix + member
@@ -59,7 +57,7 @@ export function defaultOf({ kind, default: initial }: ConfigField): string | und
   return initial === undefined || kind === 'boolean' ? undefined : String(initial)
 }
 
-/** The name of a field's input: a configuration may have a member `password`, too. */
+/** The name of a field's input: a configuration may also have a member `password`. */
 export function inputName({ name }: Pick<ConfigField, 'name'>): string {
   return `config.${name}`
 }

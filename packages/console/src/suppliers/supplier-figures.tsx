@@ -91,7 +91,7 @@ function Costs({ cost }: { cost: Figures['costs'][number] }) {
   const { currencyCode, delivered, spent, stated, charged, expected } = cost
   const money = (amount: number) => formatMoney(amount, currencyCode)
   const difference = charged - expected
-  // Only if the supplier says what it charged.
+  // Only if the supplier reports its charges.
   const comparison: [string, string][] = [
     [t.suppliers.charged, money(charged)],
     [t.suppliers.expected, money(expected)],

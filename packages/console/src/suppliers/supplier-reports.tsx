@@ -18,7 +18,7 @@ import { SUPPLIERS } from './supplier-paths.ts'
 
 const BASE = '/supplier-reports'
 
-/** Compares what suppliers sold with what was ordered, and what they charged with the costs in the catalogue. */
+/** Compares suppliers' sales with orders, and their charges with the costs in the catalogue. */
 export function SupplierReportsPage() {
   const months = latestMonths()
   const [{ month = months[0]! }, setFilters] = useFilters()

@@ -33,7 +33,7 @@ export function SupplierState({ row }: { row: SupplierRow }) {
   )
 }
 
-/** The state of a supplier as a sentence, with the button that tests it. */
+/** A supplier's state as a sentence, with the button that tests it. */
 export function SupplierSentence({ row }: { row: SupplierRow }) {
   const me = useSession()
   const state = stateOf(row)

@@ -31,7 +31,7 @@ import { VerifySupplier } from './verify-supplier.tsx'
 
 const REFRESH_MS = 10_000
 
-/** One supplier: whether it works, and its configuration. */
+/** One supplier: its state and its configuration. */
 export function SupplierPage() {
   const { supplier } = useParams({ strict: false }) as { supplier: string }
   const me = useSession()
@@ -63,7 +63,7 @@ export function SupplierPage() {
   )
 }
 
-/** The status of the supplier until a purchase has verified it on this gateway, and its daily spend limit. */
+/** A supplier's status until a purchase has verified it on this gateway, and its daily spend limit. */
 function Verification({ row }: { row: SupplierRow }) {
   const { supplier, status, verifiedAt, verificationFault, heldAgainst, unsettled, dailySpend } = row
   const me = useSession()

@@ -33,7 +33,7 @@ interface Stated {
   currencyCode: string
 }
 
-/** The button names the amount. The gateway refuses it if the price is no longer the same, and states the new one. */
+/** The button shows the amount. The gateway refuses it if the price has changed, and returns the new one. */
 function VerifyDialog({ supplier, onClose }: { supplier: string; onClose(): void }) {
   const page = supplierPage(supplier)
   const { data } = useApi<CheapestProduct>(`${page}/cheapest-product`)

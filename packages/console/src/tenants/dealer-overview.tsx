@@ -77,7 +77,7 @@ function Activity({ tenantId, data }: { tenantId: string; data: Dashboard }) {
   )
 }
 
-/** Settings that have a value: those that have none are on the Settings tab. */
+/** Settings with a value; those without one are on the Settings tab. */
 function Details({ tenant }: { tenant: TenantDetail }) {
   const { tenantId, currencyCode } = tenant
   const limit = (value: number | null) => (value ? <Amount value={value} currency={currencyCode} /> : null)

@@ -55,7 +55,7 @@ export function DealerPage() {
   )
 }
 
-/** The state of a dealer: whether it can buy, with what, and how long that lasts. */
+/** A dealer's state: whether it can buy, with which money, and how long that lasts. */
 function DealerState({ tenant }: { tenant: TenantDetail }) {
   const { tenantId, status, balance, currencyCode } = tenant
   const money = { balance: formatMoney(balance, currencyCode) }
@@ -102,7 +102,7 @@ function useSuspension(tenant: TenantDetail | undefined): { more: MoreAction[]; 
   }
 }
 
-/** A section of a dealer: a tab for operators, a separate page for the dealer's own people. */
+/** A dealer's section: a tab for operators, a separate page for the dealer's own people. */
 export function DealerSection(props: { title: string; text?: string; actions?: ReactNode; children: ReactNode }) {
   const me = useSession()
   if (!isOperator(me))

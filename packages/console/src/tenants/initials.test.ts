@@ -13,7 +13,7 @@ it.each([
   expect(initials(name)).toBe(letters)
 })
 
-it('a name always has the same tint', () => {
+it('a name always gets the same tint', () => {
   expect(tintOf('Lotus Travel')).toBe(tintOf('Lotus Travel'))
   expect(
     new Set(['Kite', 'Lotus', 'Sakura', 'Nomad', 'Baltic', 'Meridian', 'Harbour'].map(tintOf)).size,

@@ -8,7 +8,7 @@ export function initials(name: string): string {
   return letters.join('').toUpperCase()
 }
 
-/** One of a few tints: always the same for one name. */
+/** One of a few tints. The same name always gets the same tint. */
 export function tintOf(name: string): number {
   let sum = 0
   for (const letter of name) sum = (sum * 31 + letter.codePointAt(0)!) % 997

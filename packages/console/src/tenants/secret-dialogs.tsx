@@ -71,8 +71,8 @@ export function ViewSecret(props: { tenantId: string; onClose(): void; onSecret(
 }
 
 /**
- * In seconds, the everyday case first: a rotation during which both secrets work. Ending the old one immediately must be
- * chosen.
+ * In seconds. The default is the usual case, a rotation during which both secrets work; ending the old one immediately is a
+ * deliberate choice.
  */
 const GRACE_PERIODS = ['86400', '21600', '3600', '0'] as const
 const [ROTATION] = GRACE_PERIODS

@@ -46,7 +46,7 @@ const keyOf = (...shown: unknown[]) => JSON.stringify(shown)
 
 const saveTo = ({ tenantId }: TenantDetail) => ({ method: 'PATCH', path: `/tenants/${tenantId}/settings` }) as const
 
-/** The gateway's message names the malformed entries; the numbers of their lines are added. */
+/** The gateway's message names the malformed entries; their line numbers are added here. */
 function withLines(message: string, typed: string): string {
   const isNamed = (entry: string) => entry !== '' && message.includes(`“${entry.slice(0, 60)}”`)
   const lines = typed.split('\n').flatMap((line, index) => (line.split(/[\s,]+/).some(isNamed) ? [index + 1] : []))
@@ -114,7 +114,7 @@ function ApiAccess({ tenant }: { tenant: TenantDetail }) {
   )
 }
 
-/** Only the operator can change it, so a dealer sees it only while it is on. */
+/** Only the operator can change it, so dealers see it only while it is on. */
 function UnsignedRequests({ tenant }: { tenant: TenantDetail }) {
   const me = useSession()
   const { unsignedRequests, unsignedFault } = tenant

@@ -11,7 +11,7 @@ export function ViewAsDealer({ tenantId }: { tenantId: string }) {
     setStarting(true)
     try {
       await call('POST', `/tenants/${tenantId}/view`)
-      // Reloading the page clears what the operator's pages have in memory.
+      // Reloading the page clears the data of the operator's pages from memory.
       location.replace(consoleBase)
     } catch (error) {
       setStarting(false)

@@ -14,10 +14,10 @@ import { canOperate, useSession } from '#people/sign-in/session.ts'
 import { interpolate, t } from '#strings/strings.ts'
 
 const { APPROVED, REJECTED, EXPIRED } = t.statuses
-/** `ALL` stands for no filter, because by default the page shows what is waiting. */
+/** `ALL` means no filter: by default the page shows what is waiting. */
 const STATUSES = { ALL: t.wallet.everyStatus, APPROVED, REJECTED, EXPIRED }
 
-/** Adjustments of all dealers: first those that need a second person's approval, and, by status, those already decided. */
+/** Adjustments of all dealers: those waiting for a second person's approval, then the decided ones by status. */
 export function AdjustmentsPage() {
   const [{ status }, setFilters] = useFilters()
   const filter = status === undefined ? { open: true } : { status: status === 'ALL' ? undefined : status }
@@ -54,7 +54,7 @@ export function Adjustments({ tenantId }: { tenantId: string }) {
 export function AdjustmentList(props: {
   list: ServerList<AdjustmentRow>
   withDealer?: boolean
-  /** Shows who decided, and when. */
+  /** Shows who decided and when. */
   withDecision?: boolean
 }) {
   return (

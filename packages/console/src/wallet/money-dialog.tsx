@@ -59,7 +59,7 @@ interface MoneyDialogProps<Answer> extends WalletDialogProps {
   path: string
   /** The success message. */
   success: string | ((answer: Answer) => string)
-  /** Properties in which the fields differ. */
+  /** Properties that differ between the fields. */
   amount?: TextInputProps
   reference: TextInputProps
   reason: TextInputProps

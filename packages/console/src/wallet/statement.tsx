@@ -14,7 +14,7 @@ import { interpolate, t } from '#strings/strings.ts'
 
 const REFRESH_MS = 15_000
 
-/** The entries of a dealer's wallet, with the state of the wallet at the same moment. */
+/** The entries of a dealer's wallet, with the wallet's state at the same moment. */
 export function useWalletEntries(tenantId: string): ServerList<WalletEntry> {
   const [{ month, kind }] = useFilters()
   const path = `/tenants/${tenantId}/wallet/entries`

@@ -13,7 +13,7 @@ const GREEN = 'var(--chart-ok)'
 const RED = 'var(--chart-bad)'
 const CYAN = 'var(--chart)'
 
-/** How attempts to send events to a dealer's endpoint went, and how long it took to respond. */
+/** The delivery attempts to a dealer's endpoint, and its response times. */
 export function EndpointFigures({ tenantId }: { tenantId: string }) {
   const [period, setPeriod] = useState('DAY')
   const path = `/tenants/${tenantId}/endpoint/figures`

@@ -11,7 +11,7 @@ import { canAdminister, useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/strings.ts'
 import { endpointState } from './endpoint-state.ts'
 
-/** A dealer's webhook endpoint: its state, its settings, and a test. */
+/** A dealer's webhook endpoint: its state, its settings and a test. */
 export function EndpointCard({ tenantId }: { tenantId: string }) {
   const path = `/tenants/${tenantId}/endpoint`
   const { data: endpoint } = useApi<EndpointView>(path)
@@ -54,7 +54,7 @@ function EndpointForm({ path, endpoint }: { path: string; endpoint: EndpointView
       },
     )
   }
-  /** Saving the same URL again is a test: the endpoint must answer a CHECK_HEALTH, and nothing else changes. */
+  /** Saving the same URL again is a test: the endpoint must answer a CHECK_HEALTH event, and nothing else changes. */
   function sendTest() {
     save.reset()
     test.mutate({ method: 'PUT', path, body: { callbackUrl: endpoint.callbackUrl, enabled: endpoint.enabled } })

@@ -4,7 +4,7 @@ import { formatDuration, formatPercent, formatRelativeTime } from '#parts/format
 import { Status } from '#parts/values.tsx'
 import { interpolate, t } from '#strings/strings.ts'
 
-/** How far the delivery of an event has come, and when the next attempt is due if the last one failed. */
+/** The delivery state of an event, and the time of the next attempt if the last one failed. */
 export function EventState({ event: { deliveryState, attempts, dueAt } }: { event: EventRow }) {
   const isWaiting =
     deliveryState === 'PENDING' && (attempts ?? 0) > 0 && dueAt !== null && Date.parse(dueAt) > Date.now()

@@ -19,7 +19,7 @@ import { outcomeText } from './event.tsx'
 import { EventState, EventStatuses } from './event-state.tsx'
 import { Replays } from './webhook-replays.tsx'
 
-/** Attempts may follow one another while somebody is looking at the list. */
+/** More attempts may follow while somebody is looking at the list. */
 const REFRESH_MS = 5_000
 
 export function WebhooksPage() {

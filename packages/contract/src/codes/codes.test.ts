@@ -57,7 +57,7 @@ test.each(Object.entries(codes))('%s has a unique name, a message and a remedy',
   if (code !== '000000') expect(message).toMatch(/^[A-Z].{20,}\.$/)
 })
 
-test('only codes for which nothing happened or the outcome is unknown have a 5xx status', () => {
+test('a 5xx status is used only if nothing happened or the outcome is unknown', () => {
   expect(failureCodes.filter((code) => codes[code].http >= 500)).toEqual(['000001', '000002'])
 })
 

@@ -10,7 +10,7 @@ export interface CodeEntry {
   readonly name: string
   /** The default `message` of the answer: what is wrong and what to do next. */
   readonly message: string
-  /** For the documentation: why it happens and how to fix it. */
+  /** For the documentation: the cause and the fix. */
   readonly remedy: string
   /** Members of `data` besides `requestId` and `details`. */
   readonly data: TObject
@@ -246,7 +246,7 @@ export const codes = {
     422,
     'CANCEL_POLICY',
     'The cancel policy of the package does not allow this and nothing was changed. Ask the operator to cancel the eSIM.',
-    'The package cannot be cancelled, or the time for cancelling it is over (data.cancellableUntil). Ask the operator.',
+    'The package cannot be cancelled, or its cancellation period has ended (data.cancellableUntil). Ask the operator.',
     { cancellableUntil: nullable(time({ description: 'The end of the time to cancel; null: it never could be' })) },
   ),
   '200018': row(

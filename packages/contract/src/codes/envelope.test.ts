@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import { failure, success } from './envelope.ts'
 
-test('a success contains its data', () => {
+test('a success envelope contains the data', () => {
   expect(success({ a: 1 })).toEqual({ code: '000000', message: 'success', data: { a: 1 } })
 })
 
-test('a failure contains the request id, details and the members of its code', () => {
+test('a failure envelope contains the request id, the details and the members of its code', () => {
   const data = { currentBalance: 1, requiredAmount: 3, shortfall: 2, currencyCode: 'USD' }
   expect(failure('200007', 'id', { data })).toEqual({
     code: '200007',
@@ -14,7 +14,7 @@ test('a failure contains the request id, details and the members of its code', (
   })
 })
 
-test('a given message replaces the default', () => {
+test('a custom message replaces the default one', () => {
   const details = [{ field: 'cursor', reason: 'Send it as it came.' }]
   expect(failure('000108', 'id', { message: 'No.', details })).toEqual({
     code: '000108',

@@ -36,7 +36,7 @@ test('the validator rejects a broken document', async () => {
 
 const RETRY_RULE = 'A retry needs a new RT-RequestID and the same `transactionId`'
 
-test('every RT-RequestID and transactionId parameter describes the values to use for a retry', () => {
+test('every RT-RequestID and transactionId parameter documents which value to use for a retry', () => {
   expect(document.components.parameters.requestId.description).toContain(RETRY_RULE)
   expect([document.info.description, document.paths['/open-api/v1/esim/order'].post.description]).toEqual(
     [1, 2].map(() => expect.stringContaining(RETRY_RULE)),
@@ -44,7 +44,7 @@ test('every RT-RequestID and transactionId parameter describes the values to use
   expect(codes['101006'].remedy).toContain(RETRY_RULE)
 })
 
-test('every transactionId has a description, with the retry rule in requests and events', () => {
+test('every transactionId in a request or an event is described with its retry rule', () => {
   const all = Object.entries(document.components.schemas).flatMap(([name, schema]) =>
     membersOf(schema, 'transactionId').map(({ description = '' }) => [name, description] as const),
   )
@@ -129,7 +129,7 @@ describe('examples fit their schemas', () => {
   })
 })
 
-test('every pattern means the same with and without the flag `u`', () => {
+test('every pattern behaves the same with and without the `u` flag', () => {
   const patterns = [...new Set(valuesOf(document, 'pattern') as string[])]
   expect(patterns.length).toBeGreaterThan(5)
   const texts = ['', 'Cape Town, sp{C}', '東京 🗼', 'line\nbreak', 'T-1', 'JP', '!GL', '\u0000', '0123456789012', 'USD']
@@ -141,7 +141,7 @@ test('every pattern means the same with and without the flag `u`', () => {
   }
 })
 
-test('lone surrogates are refused, although the published patterns do not mention them', () => {
+test('lone surrogates are refused, even though the published patterns do not mention them', () => {
   const request = { transactionId: 'T-1', packageInfoList: [{ packageCode: 'A', count: 1 }] }
   expect(parseRequest('esim/order', { ...request, remark: 'sp{C} 🗼' }).ok).toBe(true)
   expect(parseRequest('esim/order', { ...request, remark: 'half \ud83d' })).toMatchObject({ ok: false, code: '000108' })

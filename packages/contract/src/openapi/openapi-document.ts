@@ -57,7 +57,7 @@ Money is an integer in 1/10 000 of \`currencyCode\`: 45000 is 4.50. Data volume 
 
 type Tag = OperationName extends infer Name ? (Name extends `${infer First}/${string}` ? First : never) : never
 
-/** Groups of operations: the first part of their names. */
+/** Groups of operations, by the first part of their names. */
 const TAG_DESCRIPTIONS: Record<Tag, string> = {
   account: 'The connection and the balance',
   package: 'The catalogue',

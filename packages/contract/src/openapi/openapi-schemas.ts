@@ -49,7 +49,7 @@ export function reference(name: string): Json {
   return { $ref: `#/components/schemas/${name}` }
 }
 
-/** The body of an operation that has one form, or a second one for dry runs. */
+/** The body of an operation: one form, plus a second one for dry runs if there are any. */
 export function eitherOf(schemas: readonly (TSchema | undefined)[]): Json {
   const named = namedSchemas()
   const [first, ...others] = schemas.flatMap((schema) => schema ?? []).map((schema) => reference(named.get(schema)!))
@@ -127,8 +127,8 @@ export function expandSchema(node: unknown, named: Map<TSchema, string>): Json {
 }
 
 /**
- * Adds the type to an `anyOf` of two schemas. Without it, some viewers do not recognise it as a schema. A type or null
- * becomes one schema with both types, which means the same and is shown on one line.
+ * Adds the type to an `anyOf` of two schemas: some viewers do not recognise it as a schema otherwise. "A type or null"
+ * becomes one schema with both types, which is equivalent and is shown on one line.
  */
 function withType(schema: Json): Json {
   const { anyOf, ...rest } = schema

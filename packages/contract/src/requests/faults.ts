@@ -8,7 +8,7 @@ export interface Fault {
   code: FaultCode
   /** A path such as `packageInfoList[0].count`. */
   field: string
-  /** Says what to do. */
+  /** The remedy. */
   reason: string
 }
 
@@ -43,15 +43,12 @@ export function listFaults(schema: TSchema, value: unknown): Fault[] {
   return listFaultsAt(schema as Keywords, value, '')
 }
 
-/**
- * Copies the value without optional members that are null, because these count as absent. Members whose schema allows
- * null keep it.
- */
+/** Copies the value without null optional members, which count as absent. Members whose schema allows null are kept. */
 export function withoutNulls(schema: TSchema, value: unknown): unknown {
   return strip(schema as Keywords, value)
 }
 
-/** The path of a member. Names other than identifiers are quoted and truncated, because they come from outside. */
+/** The path of a member. Names that are not identifiers are quoted and truncated, because they come from outside. */
 function memberPath(parent: string, member: string): string {
   if (!/^[A-Za-z_$][\w$]{0,63}$/.test(member))
     return `${parent}[${JSON.stringify([...member.slice(0, 128)].slice(0, 64).join(''))}]`

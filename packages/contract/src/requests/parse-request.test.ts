@@ -35,7 +35,7 @@ describe('valid requests pass unchanged', () => {
     expect(request).toEqual(before)
   })
 
-  test('the number 1.0 counts as an integer, because integers are compared by value', () => {
+  test('accepts the number 1.0 as an integer, because integers are compared by value', () => {
     const parsed = parseRequest('package/list', JSON.parse('{"pageSize":1.0e2}'))
     expect(parsed).toEqual({ ok: true, value: { pageSize: 100 } })
   })
@@ -167,7 +167,7 @@ describe('a single fault is answered with its code, field and advice', () => {
 })
 
 describe('several faults', () => {
-  test('are answered with the smallest code, whatever the order of members', () => {
+  test('are answered with the lowest code, regardless of member order', () => {
     const request = {
       zzz: 1,
       packageInfoList: [{ packageCode: '', count: null }, { count: 99 }],
@@ -188,14 +188,14 @@ describe('several faults', () => {
     })
   })
 
-  test('are reported up to a limit of twenty, and a hostile body is cheap to reject', () => {
+  test('are listed up to a limit of twenty, and a hostile body is cheap to reject', () => {
     const request = Object.fromEntries(Array.from({ length: 30_000 }, (_, i) => [`k${i}`, 1]))
     const parsed = parseRequest('esim/order', { ...request, packageInfoList: Array.from({ length: 30_000 }, () => 1) })
     expect(parsed).toMatchObject({ ok: false, code: '000105' })
     expect(!parsed.ok && parsed.details).toHaveLength(20)
   })
 
-  test('are reported with long unknown names truncated', () => {
+  test('are listed with long unknown member names truncated', () => {
     const parsed = parseRequest('health', { [emoji.repeat(5000)]: 1 })
     expect(!parsed.ok && parsed.details[0]?.field.length).toBeLessThan(200)
   })
@@ -232,7 +232,7 @@ describe('any input', () => {
     object: fc.dictionary(member, tie('value'), { maxKeys: 5 }),
   }))
 
-  test('is left unchanged, and is rejected only with a code from the table, never with an exception', () => {
+  test('is never modified, and is rejected with a code from the table, never with an exception', () => {
     fc.assert(
       fc.property(name, fc.oneof(tree.object, tree.value), (operation, value) => {
         const before = JSON.stringify(value)
@@ -254,7 +254,7 @@ describe('any input', () => {
       return changed.map((key) => [operation, { ...valid[operation], [key]: value }] as const)
     })
 
-  test('is accepted only if it matches the schema, and is then accepted again unchanged', () => {
+  test('is accepted only if it matches the schema, and parsing the result again changes nothing', () => {
     fc.assert(
       fc.property(fc.oneof(fc.tuple(name, tree.object), nearly), ([operation, value]) => {
         const first = parseRequest(operation, value)
@@ -279,7 +279,7 @@ const valid = {
   'webhook/set': { callbackUrl: 'https://dealer.example.com/e', eventTypes: ['ORDER_PAID'], enabled: true },
 } satisfies Partial<Record<OperationName, object>>
 
-test('an empty callback URL causes a single fault, with a hint that null removes the URL', () => {
+test('an empty callback URL is reported as a single fault, with a hint that null removes the URL', () => {
   expect(parseRequest('webhook/set', { callbackUrl: '' })).toEqual({
     ok: false,
     code: '000107',

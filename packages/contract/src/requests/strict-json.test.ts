@@ -71,7 +71,7 @@ describe('accepted bodies', () => {
     expect(parseStrictJson(bytesOf(text))).toEqual({ ok: true, value })
   })
 
-  test('a __proto__ member stays a member and does not change a prototype', () => {
+  test('a __proto__ member is an ordinary member and does not change a prototype', () => {
     const parsed = parseStrictJson(
       bytesOf('{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}}'),
     )
@@ -82,7 +82,7 @@ describe('accepted bodies', () => {
   })
 })
 
-describe('against JSON.parse', () => {
+describe('compared with JSON.parse', () => {
   test('accepts everything that JSON.stringify writes, up to the depth limit', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue({ maxDepth: 5 })), (value) => {
@@ -113,7 +113,7 @@ describe('against JSON.parse', () => {
     )
   })
 
-  test('never throws on random bytes, nor accepts bytes that JSON.parse with strict checks rejects', () => {
+  test('never throws on random bytes, and accepts nothing that a strict JSON.parse rejects', () => {
     const soup = fc.array(fc.constantFrom(...'{}[]:,"\\ab0 u\u00e9'.split(''), '"a"', '{"a":', 'null'), {
       maxLength: 30,
     })

@@ -17,7 +17,7 @@ export const rtCodes = {
   '200007': 'The balance or the daily spend limit is not sufficient.',
   '200008': 'A parameter is malformed, out of range or unknown.',
   '200009': 'The order ended without eSIMs, or the top-up failed; it is refunded.',
-  '200010': 'The eSIMs are not there yet. This is not a failure: ask again.',
+  '200010': 'The eSIMs are not ready yet. This is not a failure: ask again.',
   '200011': 'There are not enough eSIMs of this package.',
   '310241': 'There is no such package.',
   '310243': 'The package is off sale, or does not fit the eSIM.',
@@ -25,7 +25,8 @@ export const rtCodes = {
   '310402': 'The transactionId was used before with other content.',
   '310403': 'There is no such eSIM.',
   '401001': 'This account may not do this here: it is suspended, in another currency, or HTTPS is required.',
-  '900001': 'Busy, over the rate limit, the RequestID was used before, or it is still in progress. Repeat the request.',
+  '900001':
+    'The gateway is busy, the rate limit is exceeded, the RequestID was used before, or the action is still in progress. Repeat the request.',
 } as const
 
 export type RtCode = keyof typeof rtCodes

@@ -3,7 +3,7 @@ import { ESIM_STATUSES, type EventType, SMDP_STATUSES } from '#schemas/enumerati
 import { nullable } from '#schemas/scalars.ts'
 import { rtQuantity, rtTimeText } from './rt-scalars.ts'
 
-/** The forms in which a tenant's events can be posted: that of the dealer API, and that of the RT family. */
+/** The formats in which a tenant's events can be posted: the dealer API's and the RT family's. */
 export const EVENT_FORMATS = ['DEALER', 'RT'] as const
 export type EventFormat = (typeof EVENT_FORMATS)[number]
 
@@ -14,7 +14,7 @@ export const RT_EVENT_TYPES = [
   'ESIM_EXPIRING',
 ] as const satisfies readonly EventType[]
 
-/** The members by which the family's events identify an eSIM and the order that delivered it. */
+/** The members that identify an eSIM, and the order that delivered it, in the family's events. */
 const esimMembers = {
   orderNo: Type.String(),
   transactionId: Type.String({ description: 'As sent with the order that delivered the eSIM.' }),

@@ -5,7 +5,7 @@ import { CLOSED, currencyCode, money, nullable, price, quantity, transactionId }
 
 const validateOnly = () => Type.Literal(true, { description: 'Nothing is bought and nothing is reserved.' })
 
-/** `esim/order` with `validateOnly: true`: `transactionId` is optional, and not taken. */
+/** `esim/order` with `validateOnly: true`: `transactionId` is optional, and is not used up. */
 export const orderDryRun = Type.Object(
   { transactionId: Type.Optional(transactionId()), ...orderMembersToBuy, validateOnly: validateOnly() },
   CLOSED,

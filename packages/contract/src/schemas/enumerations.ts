@@ -54,7 +54,7 @@ export type EventType = (typeof EVENT_TYPES)[number]
 export const TEST_FAILURES = ['TIMEOUT', 'REFUSED', 'TLS', 'ADDRESS', 'STATUS'] as const
 export type TestFailure = (typeof TEST_FAILURES)[number]
 
-/** What a spend limit belongs to: the account's day, or an order, the day or the whole life of a restricted key. */
+/** The owner of a spend limit: the account's day, or a restricted key's order, day or entire life. */
 export const SPEND_SCOPES = ['TENANT_DAY', 'KEY_ORDER', 'KEY_DAY', 'KEY_TOTAL'] as const
 export type SpendScope = (typeof SPEND_SCOPES)[number]
 

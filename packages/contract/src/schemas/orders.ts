@@ -53,7 +53,7 @@ export const orderLineRequest = Type.Object(
 )
 export type OrderLineRequest = Static<typeof orderLineRequest>
 
-/** In a request that buys. A request with `true` has a schema of its own (dry-runs.ts). */
+/** In a request that buys. A request with `true` has a separate schema (dry-runs.ts). */
 const validateOnly = () =>
   Type.Optional(
     Type.Unsafe<false>(

@@ -12,7 +12,7 @@ import { TEXT_PATTERNS } from './text-patterns.ts'
 /** A member that is always present and may be null. */
 export const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
 
-/** For objects in requests: a mistyped member is rejected, not ignored. */
+/** For objects in requests: a mistyped member is rejected rather than ignored. */
 export const CLOSED = { additionalProperties: false } as const
 
 /** A code, a slug, an order number. */
@@ -25,7 +25,7 @@ export const money = (options: TSchemaOptions = {}) =>
 /** A guard or a price: money that is never negative. */
 export const price = (options: TSchemaOptions = {}) => money({ minimum: 0, ...options })
 
-/** Bytes, counts, days: never negative, and exact in a double. */
+/** Bytes, counts and days: never negative, and exact as a double. */
 export const quantity = (options: TSchemaOptions = {}) =>
   Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, ...options })
 

@@ -42,7 +42,7 @@ export const TEXT_PATTERNS = {
     pattern: '^[A-Z]{3}$',
     advice: 'Use an ISO 4217 currency code in capitals, such as USD.',
   },
-  /** The operator's codes of packages, plans and groups: easy to type, and safe in a URL. */
+  /** The operator's codes for packages, plans and groups: easy to type, and safe in a URL. */
   code: {
     pattern: '^[A-Za-z0-9][A-Za-z0-9_.:-]*$',
     advice: 'Use letters A-Z and a-z, digits and the characters _ . : - and begin with a letter or digit.',
@@ -67,7 +67,7 @@ export const TEXT_PATTERNS = {
     pattern: '^[0-9]*[Ff]{0,2}$',
     advice: 'Use the digits of the ICCID, with or without the F padding.',
   },
-  // Allows RFC 3339 only: the format date-time, which is checked too, also accepts RFC 9557's [Europe/Paris].
+  // Allows RFC 3339 only: the date-time format, which is also checked, accepts RFC 9557's [Europe/Paris] too.
   time: {
     pattern: '^\\d{4}-\\d\\d-\\d\\d[Tt]\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,9})?([Zz]|[+-]\\d\\d:\\d\\d)$',
     advice: 'Use an RFC 3339 time with its zone, such as 2026-11-20T13:28:09.000Z.',

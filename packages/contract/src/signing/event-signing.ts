@@ -2,7 +2,7 @@ import { EVENT_TOLERANCE_S } from '#limits.ts'
 import type { IncomingHeaders } from './request-headers.ts'
 import { type Body, concatenate, equalText, hmac, keyOf } from './request-signing.ts'
 
-/** Signs an event with every valid secret: in a grace period a receiver may still have only the old one. */
+/** Signs an event with every valid secret: during a grace period, a receiver may still have only the old one. */
 export async function signEvent(secrets: readonly string[], parts: EventParts, body: Body): Promise<EventHeaders> {
   const bytes = concatenate(eventHead(parts), body)
   return eventHeaders(parts, await Promise.all(secrets.map((secret) => signature(secret, bytes))))

@@ -132,7 +132,7 @@ const MISTAKES: Record<MistakeId, [message: string, signing: Signing][]> = {
   ],
 }
 
-describe('a single mistake is found and its cure named', () => {
+describe('a single mistake is identified, with its remedy', () => {
   const cases = Object.entries(MISTAKES).flatMap(([id, forms]) =>
     forms.map(([message, signing]) => [id, message, signing] as const),
   )
@@ -141,7 +141,7 @@ describe('a single mistake is found and its cure named', () => {
   })
 })
 
-/* Bodies as the serialisers of other languages write them by default, each with the characters in which they differ. */
+/* Bodies as serialisers in other languages write them by default, each with the characters that differ. */
 const SENT = String.raw`{"transactionId":"T/1é","remark":"<b>O'Neil & \"Söhne\"=1+${'`'}😀</b>"}`
 test.each([
   [
@@ -181,11 +181,11 @@ test.each([
     '.NET’s System.Text.Json with WriteIndented',
     '{\r\n  "transactionId": "T/1\\u00E9",\r\n  "remark": "\\u003Cb\\u003EO\\u0027Neil \\u0026 \\u0022S\\u00F6hne\\u0022=1\\u002B\\u0060\\uD83D\\uDE00\\u003C/b\\u003E"\r\n}',
   ],
-])('identifies the library that serialised the signed text: %s', async (name, text) => {
+])('the diagnosis identifies the library that serialised the signed text: %s', async (name, text) => {
   const mistake = await findSigningMistake(signed({ body: SENT, text }))
   expect(mistake).toEqual({ id: 'serialisedAgain', message: expect.stringContaining(`(as ${name}`) })
   if (name.endsWith('map') || name.endsWith('sort_keys')) return // the order of the members is lost
-  // Sent as that library wrote it, and signed as JSON.stringify writes it.
+  // Sent as that library wrote it, but signed as JSON.stringify writes it.
   expect((await findSigningMistake(signed({ body: text, text: SENT })))?.id).toBe('serialisedAgain')
 })
 
@@ -198,7 +198,7 @@ test.each<[string, Signing]>([
     'five together',
     { key: `${SECRET} `, head: `${AT}|${ID}|${KEY}|`, text: pretty('\t'), hash: 'sha512', encoding: 'base64' },
   ],
-])('a combination of mistakes is not reported as a single mistake: %s', async (_name, signing) => {
+])('a combination of mistakes is not reported as one mistake: %s', async (_name, signing) => {
   expect(await findSigningMistake(signed(signing))).toBeUndefined()
 })
 
@@ -207,18 +207,18 @@ test.each<[string, Signing]>([
   ['another body', { text: '{"transactionId":"T-2"}' }],
   ['another hash', { hash: 'sha384' }],
   ['a text that is not a digest', { signature: 'none' }],
-])('no mistake explains %s', async (_name, signing) => {
+])('the diagnosis finds no explanation for %s', async (_name, signing) => {
   expect(await findSigningMistake(signed(signing))).toBeUndefined()
 })
 
 test.each<[string, Signing]>([
   ['lower case', {}],
   ['upper case', { signature: signed({}).signature.toUpperCase() }],
-])('finds no mistake in a correct signature in %s', async (_name, signing) => {
+])('the diagnosis finds no mistake in a correct signature in %s', async (_name, signing) => {
   expect(await findSigningMistake(signed(signing))).toBeUndefined()
 })
 
-test('uses the exact bytes of the body, and ignores a body that no gateway would accept', async () => {
+test('the diagnosis uses the exact bytes of the body, and skips a body that no gateway would accept', async () => {
   const request = signed({ key: KEY })
   expect(await findSigningMistake({ ...request, body: Buffer.from(BODY) })).toMatchObject({ id: 'otherKey' })
   const large = 'x'.repeat(BODY_SIZE_MAX_BYTES + 1)

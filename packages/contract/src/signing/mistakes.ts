@@ -16,7 +16,7 @@ export interface MismatchedRequest extends SignedParts {
 
 export interface SigningMistake {
   id: MistakeId
-  /** Says what was done wrong, and what to do instead. */
+  /** The mistake, and what to do instead. */
   message: string
 }
 
@@ -67,7 +67,7 @@ const MISTAKES = {
   bodyLeftOut: ['The body that was sent was not signed', 'Sign the raw body, {} where there are no parameters.'],
   lineBreaksChanged: [
     'The signed body differs from this one in its line breaks or byte-order mark',
-    'Sign and send the same bytes. If only the copy of the body given here was changed, the request itself is right.',
+    'Sign and send the same bytes. If only the copy of the body given here was changed, the request itself is correct.',
   ],
   serialisedAgain: [
     'The body was serialised again between signing and sending',
@@ -92,7 +92,7 @@ interface Signing {
   plain?: boolean
 }
 
-/** One way to make a mistake: its id, the form that the message names, and what it changes in the signing. */
+/** A possible mistake: its id, its name in the message, and the changed part of the signing. */
 type Variant = [id: MistakeId, form: string, changed: Partial<Signing>]
 
 const OTHER_HASHES: Variant[] = [

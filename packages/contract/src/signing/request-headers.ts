@@ -22,7 +22,7 @@ export interface RequestHeaders extends SignedParts {
   signature: string
 }
 
-/** Headers by lower-case name, as Node's `request.headers` and `Object.fromEntries(request.headers)` give them. */
+/** Headers by lower-case name, as in Node's `request.headers` and `Object.fromEntries(request.headers)`. */
 export type IncomingHeaders = Readonly<Record<string, string | readonly string[] | undefined>>
 
 export type CheckedHeaders =

@@ -42,7 +42,7 @@ const go: Escape = (json) => json.replace(/[&<>\u2028\u2029]/g, hex)
 const gson: Escape = (json) => json.replace(/[&'<=>\u2028\u2029]/g, hex)
 const orgJson: Escape = (json) => json.replaceAll('</', '<\\/')
 
-/** Single differences first, because they say more about a text in which nothing else differs. */
+/** Single differences first, because they say more about a text with no other difference. */
 const SERIALISERS: [form: string, layout: Layout, rewrite?: Escape][] = [
   ['without spaces', compact],
   ['spaces after : and ,', spaced],

@@ -30,7 +30,7 @@ describe.each(implementations)('requests signed on %s', (_, { signRequest, verif
   const body = bytesOf(vector.body)
 
   test.each([43, 64, 65, 200])(
-    'have the same signature as with createHmac if the secret has %i bytes',
+    'get the same signature as from createHmac with a secret of %i bytes',
     async (length) => {
       const secret = 'é'.repeat(length >> 1) + 'x'.repeat(length % 2)
       const expected = createHmac('sha256', secret).update(vector.timestamp + vector.requestId + vector.appKey)
@@ -49,7 +49,7 @@ describe.each(implementations)('requests signed on %s', (_, { signRequest, verif
     expect(await verifyRequest([vector.appSecret], headers, body)).toBe(vector.appSecret)
   })
 
-  test('verify with any secret in the list, and the one that was used is returned', async () => {
+  test('verify against any secret in the list, and the matching one is returned', async () => {
     expect(await verifyRequest(['other', vector.appSecret], vector, body)).toBe(vector.appSecret)
     expect(await verifyRequest([vector.appSecret, 'other'], vector, body)).toBe(vector.appSecret)
     expect(await verifyRequest(['other', 'another'], vector, body)).toBeUndefined()
@@ -76,7 +76,7 @@ describe.each(implementations)('requests signed on %s', (_, { signRequest, verif
     expect(await verifyRequest([''], { ...vector, signature }, body)).toBeUndefined()
   })
 
-  test.each(NO_SECRETS)('neither verify nor get signed with %s as the secret', async (none) => {
+  test.each(NO_SECRETS)('are neither signed nor verified with %s as the secret', async (none) => {
     const forged = { ...vector, signature: await signRequest(String(none), vector, body) }
     expect(await verifyRequest([none, vector.appSecret], forged, body)).toBeUndefined()
     expect(await verifyRequest([none, vector.appSecret], vector, body)).toBe(vector.appSecret)
@@ -84,7 +84,7 @@ describe.each(implementations)('requests signed on %s', (_, { signRequest, verif
   })
 })
 
-test('a prepared secret signs and verifies like the same secret as text', () => {
+test('a prepared secret signs and verifies exactly like the plain one', () => {
   const vector = vectors.requests[0]!
   const [prepared, other] = [onNode.prepareSecret(vector.appSecret), onNode.prepareSecret('other')]
   expect(onNode.signRequest(prepared, vector, vector.body)).toBe(vector.signature)
@@ -92,7 +92,7 @@ test('a prepared secret signs and verifies like the same secret as text', () => 
   expect(onNode.verifyRequest([other], vector, vector.body)).toBeUndefined()
 })
 
-test('the string to sign consists of timestamp, RequestID, AppKey and body', () => {
+test('the string to sign consists of the timestamp, RequestID, AppKey and body', () => {
   const vector = vectors.requests[0]!
   expect(new TextDecoder().decode(requestsOnWeb.stringToSign(vector, vector.body))).toBe(
     '17000000000007f9c24e8-3b1a-4e5d-9f10-2b6c8d0e4a11demo_app_key' +
@@ -100,7 +100,7 @@ test('the string to sign consists of timestamp, RequestID, AppKey and body', () 
   )
 })
 
-test('only test vectors marked well-formed pass the format checks, and all of them do', () => {
+test('all test vectors marked well-formed pass the format checks, and no others do', () => {
   for (const { timestamp, requestId, appKey, signature, wellFormed } of vectors.requests) {
     const incoming = {
       'rt-timestamp': timestamp,
@@ -139,7 +139,7 @@ describe.each(implementations)('events signed on %s', (_, { signEvent, verifyEve
     expect(() => new Webhook(webhookSecret('third-secret')).verify(body, headers)).toThrow('No matching signature')
   })
 
-  test('verify if the Standard Webhooks library signed them', async () => {
+  test('verify when signed by the Standard Webhooks library', async () => {
     const signature = new Webhook(webhookSecret('secret')).sign(parts.id, new Date(nowS * 1000), body)
     const headers = { 'webhook-id': parts.id, 'webhook-timestamp': String(nowS), 'webhook-signature': signature }
     expect(await verifyEvent(['secret'], headers, body, nowS)).toEqual({ ok: true, id: parts.id, secret: 'secret' })
@@ -191,7 +191,7 @@ describe.each(implementations)('events signed on %s', (_, { signEvent, verifyEve
     expect(await verifyEvent([''], headers, body, nowS)).toEqual({ ok: false, reason: 'MISMATCH' })
   })
 
-  test.each(NO_SECRETS)('neither verify nor get signed with %s as the secret', async (none) => {
+  test.each(NO_SECRETS)('are neither signed nor verified with %s as the secret', async (none) => {
     const forged = await signEvent([String(none)], parts, body)
     expect(await verifyEvent([none, 'secret'], forged, body, nowS)).toEqual({ ok: false, reason: 'MISMATCH' })
     const headers = await signEvent(['secret'], parts, body)

@@ -8,7 +8,7 @@ export interface CatalogueVersion {
 
 /**
  * Creates a new version of the catalogue. Every change calls this in its transaction before writing: the row lock on
- * catalogue_version serialises changes, so the rows of a version become visible together.
+ * catalogue_version serialises changes, so all rows of a version become visible together.
  */
 export async function bumpCatalogue(tx: Tx): Promise<CatalogueVersion> {
   const [row] = await tx.query<CatalogueVersion>({
@@ -27,7 +27,7 @@ export async function bumpCatalogue(tx: Tx): Promise<CatalogueVersion> {
  */
 export const COMMIT_WITHIN_MS = 120_000
 
-/** A change in progress. It holds the catalogue's lock, and gets a version when it has something to write. */
+/** A change in progress. It holds the catalogue's lock, and gets a version once it has something to write. */
 export interface CatalogueChange {
   /** The version before the change. */
   readonly baseVersion: bigint
@@ -68,7 +68,7 @@ async function lockCatalogue(tx: Tx): Promise<CatalogueChange> {
   }
 }
 
-/** Runs one change of the catalogue exclusively, in one transaction. It creates a new version only if it calls `stamp`. */
+/** Runs one catalogue change exclusively, in one transaction. Creates a new version only if the change calls `stamp`. */
 export async function changeCatalogue<Result>(
   db: Db,
   work: (tx: Tx, stamp: () => Promise<Date>) => Promise<Result>,

@@ -5,7 +5,7 @@ import { arbitraryChanges, type Change, rowsAfter } from '#test/harness/catalogu
 import { LoadedSnapshot } from './catalogue.ts'
 import { listPackages } from './snapshot/list-packages.ts'
 
-// A snapshot built step by step gives the same answers as one built from all changes together.
+// A snapshot built step by step answers the same as one built from all changes together.
 
 const change = arbitraryChanges('A', 'B', 'C', 'D', 'E')
 const context = { linkKey: Buffer.alloc(32), databaseClock: { now: () => 1_000 } }

@@ -107,15 +107,15 @@ export interface Snapshot {
   toppedUpBy(packageCode: string): readonly EsimToTopUp[]
   /** The source from which snapshot/list.ts lists the packages that the buyer may buy. */
   listSource(buyer: Buyer): ListSource
-  /** The package for operators, and for the fulfilment of existing orders: independent of the buyer. */
+  /** The package as operators and the fulfilment of existing orders see it, independent of the buyer. */
   find(packageCode: string): CataloguePackage | undefined
   /** Every package, whether on sale or not: for operators. */
   readonly packages: readonly CataloguePackage[]
-  /** The buyer's price of every package that has one, with its source: for operators. */
+  /** The buyer's price for every package that has one, with its source: for operators. */
   quotes(buyer: Buyer): Iterable<QuotedPackage>
   /** The plans and own prices that decide what the buyer pays. */
   tariffOf(buyer: Buyer): Tariff
-  /** The rules of a plan; none if there is no such plan. */
+  /** A plan's rules; empty if there is no such plan. */
   plan(planName: string): Plan
   /**
    * The database's time (ms), by which plan rules begin and end. Never earlier than the time at which this version was
@@ -174,7 +174,7 @@ const NOTHING: Contents = {
   ownPrices: new Map(),
 }
 
-/** A snapshot from which a later one is made by loading only the changes. */
+/** A snapshot. A later one is made from it by loading only the changes. */
 export class LoadedSnapshot implements Snapshot {
   readonly #context: SnapshotContext
   readonly #contents: Contents
@@ -307,7 +307,10 @@ export class LoadedSnapshot implements Snapshot {
   }
 }
 
-/** How many tenants' tariffs are cached: those active since the catalogue last changed. Computing one takes microseconds. */
+/**
+ * The number of tenants whose tariffs are cached: those active since the last catalogue change. Computing one takes
+ * microseconds.
+ */
 const TARIFFS_CACHED = 10_000
 
 function withRules(plans: ReadonlyMap<string, Plan>, rows: readonly PlanRuleRow[]): ReadonlyMap<string, Plan> {

@@ -6,7 +6,7 @@ import { countries } from 'countries-list'
 export interface Coverage {
   readonly locationCodes: readonly string[]
   readonly networks: readonly LocationNetwork[]
-  /** Codes by which `locationCode` finds it. */
+  /** The codes with which `locationCode` finds it. */
   readonly locations: ReadonlySet<string>
   /** The location whose price rules apply: the only country, otherwise !RG or !GL. */
   readonly priceLocation: string
@@ -33,7 +33,7 @@ export function coverageOf(locationCodes: readonly string[], networks: readonly 
 }
 
 /**
- * The codes by which a package is found: each of its countries, so that a search for a country also finds regional and
+ * The codes with which a package is found: each of its countries, so that a search for a country also finds regional and
  * global packages; !RG for a region; !GL for the world. Several countries count as a region even if not marked as one.
  * Global coverage without a list of countries means every country.
  */
@@ -57,14 +57,14 @@ export function covers(coverage: Coverage, locationCode: string): boolean {
   return coverage.locations.has(locationCode) || (!wide && coverage.locations.has(EVERYWHERE))
 }
 
-/** The location to which sales of a package are attributed: its only country, !RG if it has several, or !GL. */
+/** The location to which a package's sales are attributed: its only country, !RG for several countries, or !GL. */
 export function salesLocation({ locations }: Coverage): string {
   if (locations.has(GLOBAL)) return GLOBAL
   const [only, ...others] = [...locations].filter((code) => !code.startsWith('!'))
   return only === undefined || others.length > 0 ? REGIONAL : only
 }
 
-/** The location to which sales of the package with this code are attributed; null if the catalogue no longer has it. */
+/** The location to which the package's sales are attributed; null if the code is no longer in the catalogue. */
 export function locationOf(
   catalogue: { find(packageCode: string): { readonly coverage: Coverage } | undefined },
   packageCode: string,

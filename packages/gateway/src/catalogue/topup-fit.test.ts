@@ -14,7 +14,7 @@ const base = pack({})
 const topUp = (members: Partial<CataloguePackage> = {}) => pack({ packageType: 'TOPUP', ...members })
 
 describe('a top-up fits an eSIM', () => {
-  it('from the same supplier, whatever the order of its locations', () => {
+  it('from the same supplier, regardless of the order of its locations', () => {
     expect(fitsEsim(topUp({ coverage: coverageOf(['KR', 'JP'], []) }), base, 'a')).toBe(true)
     expect(fitsEsim(topUp({ routes: [route('b')] }), base, 'b')).toBe(true)
     expect(fitsEsim(topUp({ routes: [route('b')] }), base, 'a')).toBe(false)
@@ -29,7 +29,7 @@ describe('a top-up fits an eSIM', () => {
     expect(fitsEsim(topUp(members), base, 'a')).toBe(false)
   })
 
-  it('with the same index keys, one for each supplier', () => {
+  it('and shares its index keys, one for each supplier', () => {
     expect(fitKeys(topUp())).toEqual(fitKeys(base))
     expect(fitKeys(topUp({ routes: [route('a'), route('a')] }))).toHaveLength(1)
   })

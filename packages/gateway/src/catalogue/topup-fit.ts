@@ -4,7 +4,7 @@ import type { CataloguePackage } from './snapshot/snapshot-package.ts'
 export interface EsimToTopUp {
   /** The package that was bought with the eSIM. */
   readonly packageCode: string
-  /** The supplier that delivered it: only this supplier can add to it. */
+  /** The supplier that delivered it, which is the only one that can add to it. */
   readonly supplier: string
 }
 
@@ -22,7 +22,7 @@ export function fitsEsim(topUp: CataloguePackage, base: CataloguePackage, suppli
   )
 }
 
-/** The keys under which an index finds the TOPUP packages of a BASE package: one for each of its suppliers. */
+/** The keys under which an index finds a BASE package's TOPUP packages: one for each of its suppliers. */
 export function fitKeys(item: CataloguePackage): string[] {
   return [...new Set(item.routes.map(({ supplier }) => supplier))].map((supplier) => fitKey(item, supplier))
 }

@@ -7,7 +7,7 @@ import { nginxConfig } from './nginx.ts'
 const node = (host: string) => ({ host })
 const parse = (file: unknown) => parseCells(JSON.stringify(file))
 
-it('ports have defaults, and the first cell is used by default', () => {
+it('ports have defaults, and the first cell is the default cell', () => {
   const { cells, defaultCell, movedAppKeys } = parse({ cells: [{ name: 'main', nodes: [node('10.0.0.21')] }] })
   expect(cells).toEqual([{ name: 'main', nodes: [{ host: '10.0.0.21', port: 8080, metricsPort: 9464 }] }])
   expect([defaultCell, movedAppKeys.size]).toEqual(['main', 0])
@@ -58,13 +58,13 @@ it.each([
 
 const two = { cells: [main, { name: 'eu1', nodes: [node('10.0.1.21')] }] }
 
-it.each(['ak', 'rk'])('a moved %s_… AppKey is an exception until it names the cell that serves it', (prefix) => {
+it.each(['ak', 'rk'])('a moved %s_… AppKey needs an exception until it names the cell that serves it', (prefix) => {
   const moved = withMovedAppKey(JSON.stringify(two), `${prefix}_main_12345678`, 'eu1')
   expect(JSON.parse(moved).movedAppKeys).toEqual({ [`${prefix}_main_12345678`]: 'eu1' })
   expect(JSON.parse(withMovedAppKey(moved, `${prefix}_main_12345678`, 'main')).movedAppKeys).toEqual({})
 })
 
-it('every load balancer finds the cell of a restricted key by its name', () => {
+it('every load balancer routes a restricted key to the cell in its name', () => {
   const options = { listen: { host: undefined, port: 443 }, certificate: '/a.pem', key: '/a.key' }
   expect(nginxConfig(parse(two), options)).toContain('"~^(ak_eu1_|rk_eu1_)" eu1;')
   expect(haproxyConfig(parse(two), options)).toContain('acl names_eu1 req.fhdr(RT-AccessCode) -m beg ak_eu1_ rk_eu1_')

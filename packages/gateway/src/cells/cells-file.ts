@@ -7,7 +7,7 @@ const CELL_NAME = '^[a-z0-9]{1,12}$'
 const HOST = '^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$'
 const NODE_HOST = '^[A-Za-z0-9]([A-Za-z0-9.:-]{0,251}[A-Za-z0-9])?$'
 const APP_KEY = '^[A-Za-z0-9_-]{8,64}$'
-/** Only a console on this machine may do without a certificate, because the request carries a token. */
+/** Only a console on this machine may work without a certificate, because the request carries a token. */
 const CONSOLE_URL =
   '^(https://[A-Za-z0-9.:\\[\\]-]{1,300}|http://(127\\.0\\.0\\.1|localhost|\\[::1\\])(:[0-9]{1,5})?)/console$'
 const PORT_DEFAULT = 8_080
@@ -95,7 +95,7 @@ export interface Cell {
 export interface Cells {
   cells: readonly Cell[]
   defaultCell: string
-  /** Exceptions: the cell that serves an AppKey, if it is not the one given in the AppKey. */
+  /** Exceptions: the cell that serves an AppKey, if that is not the cell named in the AppKey. */
   movedAppKeys: ReadonlyMap<string, string>
 }
 
@@ -146,7 +146,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Two cells that share a node or a host would get each other's dealers. */
+/** Two cells that shared a node or a host would receive each other's dealers. */
 function listRepetitions(cells: readonly Cell[]): string[] {
   const values = (of: (one: Cell) => string[]) => repeated(cells.flatMap(of))
   return [
@@ -190,7 +190,7 @@ export function withMovedAppKey(text: string, appKey: string, cell: string): str
   return `${JSON.stringify({ ...file, movedAppKeys }, null, 2)}\n`
 }
 
-/** What AppKeys of a cell begin with: those of dealers, and those of their restricted keys. */
+/** The prefixes of a cell's AppKeys: of dealers' keys, and of their restricted keys. */
 export function appKeyPrefixes(cell: string): string[] {
   return [`ak_${cell}_`, `rk_${cell}_`]
 }

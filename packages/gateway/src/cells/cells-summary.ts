@@ -16,7 +16,7 @@ const sales = Type.Object({
   unknownItems: count(),
 })
 
-/** The figures of one cell. Each of them can be added to those of other cells. */
+/** The figures of one cell. Each can be added to those of other cells. */
 export const cellSummary = Type.Object({
   cell: Type.String(),
   version: Type.String(),
@@ -35,12 +35,12 @@ export interface ReadCell {
   consoleUrl: string | undefined
   /** undefined if the summary could not be read. */
   summary: CellSummary | undefined
-  /** Why the summary could not be read, and what to do. */
+  /** Why the summary could not be read, and the remedy. */
   fault: string | undefined
 }
 
 const isSummary = Compile(cellSummary)
-/** How many cells are read at the same time. */
+/** The number of cells read simultaneously. */
 const READERS_MAX = 20
 const TIMEOUT_MS = 5_000
 const ANSWER_SIZE_MAX_BYTES = 2 ** 20
@@ -85,7 +85,7 @@ async function readCell(
 /** @returns the summary, or the reason why it could not be read */
 async function readRemote(outbound: Outbound, { name, consoleUrl, tokenFile }: Cell): Promise<CellSummary | string> {
   if (consoleUrl === undefined || tokenFile === undefined)
-    return 'Give it a consoleUrl and a tokenFile in the file of cells.'
+    return 'Give the cell a consoleUrl and a tokenFile in the cells file.'
   let token: string
   try {
     token = (await readFile(tokenFile, 'utf8')).trim()
@@ -104,7 +104,7 @@ async function readRemote(outbound: Outbound, { name, consoleUrl, tokenFile }: C
   if (outcome.status === 401)
     return 'Its console refuses the token, which has expired or was deleted. Create a new one there.'
   if (outcome.status === 403)
-    return 'The token belongs to a person who may not read this. Use one of an operator’s reader.'
+    return 'The token belongs to a person who may not read this. Use the token of an operator who may.'
   if (outcome.status !== 200) return `Its console answers with status ${outcome.status}.`
   const summary = parseSummary(outcome.body.toString())
   if (summary === undefined) return 'Its answer is not a summary of this release. Run the same release in all cells.'

@@ -7,7 +7,7 @@ const ANSWER_SIZE_MAX_BYTES = 4 * 2 ** 20
 export interface CheckedNode {
   cell: string
   address: string
-  /** undefined if the node is ready and belongs to its cell; otherwise the problem, and what to do. */
+  /** undefined if the node is ready and belongs to its cell; otherwise the problem and the remedy. */
   fault: string | undefined
 }
 

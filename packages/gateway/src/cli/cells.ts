@@ -103,7 +103,7 @@ function proxy(cells: Command, context: AdminContext): void {
       const write = PROXY_CONFIGS[program as keyof typeof PROXY_CONFIGS]
       for (const path of [certificate, key])
         if (!/^[\w./@+-]+$/.test(path))
-          throw new UsageError(`“${path}” is not a path that consists only of letters, digits and ./@+_-.`)
+          throw new UsageError(`“${path}” contains characters other than letters, digits and ./@+_-.`)
       const text = write(readCells(file), { listen: parseListen(listen), certificate, key })
       context.print(text.trimEnd(), { program, configuration: text })
     })

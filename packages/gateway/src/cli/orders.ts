@@ -56,7 +56,7 @@ export function orderCommands(order: Command, context: AdminContext): void {
       context.withDeps(async (deps) => {
         const found = await getOrder(deps.db, orderNo)
         const orderStatus = await cancelOrder(deps, { ...found, reason: options.reason }, context.by)
-        context.print(`What ${orderNo} was waiting for is refunded. The order is ${orderStatus}.`, {
+        context.print(`The waiting items of ${orderNo} were refunded. The order is ${orderStatus}.`, {
           orderNo,
           orderStatus,
         })

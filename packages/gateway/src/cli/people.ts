@@ -40,7 +40,7 @@ interface CreateOptions {
   tenant?: string
 }
 
-/** Console accounts, for cases in which nobody can sign in: the first operator, or one who lost access. */
+/** Console accounts, for when nobody can sign in: the first operator, or an operator who has lost access. */
 export function peopleCommands(people: Command, context: AdminContext): void {
   const { by } = context
   people
@@ -124,7 +124,7 @@ function accessCommands(people: Command, context: AdminContext): void {
     .action((name: string | undefined, options: { required?: boolean; optional?: boolean }) =>
       context.withDeps(async (deps) => {
         if ((name === undefined) !== (!options.required && !options.optional) || (options.required && options.optional))
-          throw new UsageError('Specify a role with either --required or --optional, or none of the three.')
+          throw new UsageError('Specify a role with either --required or --optional, or use none of the three.')
         if (name !== undefined) {
           const role = roleOf(name, 'The role')
           await deps.db.tx(async (tx) => requireSecondFactor(tx, deps.ids, role, options.required === true, by))
@@ -194,7 +194,7 @@ function linkOf(config: Config, token: string): string {
   return welcomeLink(base === undefined ? localConsole(config) : consoleUrlOf({ publicUrl: base }), token)
 }
 
-/** The console's URL, as the gateway of this DATA_DIR wrote it: only the gateway knows a port that it chose itself. */
+/** The console's URL, written by the gateway of this DATA_DIR: only the gateway knows a port that it chose itself. */
 function localConsole(config: Config): string {
   const { consoleUrl } = config.deployment === 'local' ? readLocalAccess(config.dataDir) : {}
   return consoleUrl ?? consoleUrlOf({ publicUrl: localUrl(config, config.consolePort ?? config.port) })

@@ -22,7 +22,7 @@ export interface ProfileDeps {
   wake: Pick<Wakeups<'webhooks'>, 'wake'>
 }
 
-/** A report on one profile. Without `report` only the passing of time is applied. */
+/** A report on one profile. Without `report`, only the passing of time is applied. */
 export interface ReportedProfile {
   orderId: string
   profileId: string
@@ -52,7 +52,7 @@ export async function applyReports(
     const mayRefund = reported.some(({ report }) => report?.esimStatus === 'CANCEL')
     const locking = mayRefund ? lockWalletAndOrders(tx, tenantId, orderIds) : lockOrders(tx, tenantId, orderIds)
     const reading = readLives(tx, tenantId, [...new Set(reported.map((one) => one.profileId))])
-    // The settings, too, are read after the locks: the transaction that held them may have used other settings.
+    // The settings are also read after the locks: the previous holder may have used other settings.
     const [{ orders, now }, lives, settings] = await Promise.all([locking, reading, findNoticeSettings(tx, tenantId)])
     const changed = new Map<string, ProfileLife>()
     const noted: NotedEsim[] = []

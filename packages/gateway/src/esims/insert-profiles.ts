@@ -69,7 +69,7 @@ function rowOf(
   const createdAt = timeOfUuid(profileId)
   const byPackage = bought ? createdAt + bought.unusedValidTime * DAY_MS : Number.POSITIVE_INFINITY
   const bySupplier = esim.installBefore?.getTime() ?? Number.POSITIVE_INFINITY
-  // With the other policies a report starts the eSIM's time (life/lifecycle.ts).
+  // With the other policies, a report starts the eSIM's validity (life/lifecycle.ts).
   const ends = bought?.activationPolicy === 'ON_PURCHASE' ? createdAt + allowance!.days * DAY_MS : undefined
   const installBefore = Math.min(byPackage, bySupplier, ends ?? Number.POSITIVE_INFINITY)
   return {

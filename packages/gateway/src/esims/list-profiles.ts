@@ -107,8 +107,8 @@ const NEWEST = 'order by p.profile_id desc limit $4'
 
 /**
  * Reads the profiles first, then their orders with one index scan: PostgreSQL 17 and later read each index page once.
- * Measured for a page of a hundred profiles: a look-up for each order and item touched 620 index pages, and a thousand at
- * five million orders, whose indexes are two levels deeper; this statement touches about 30.
+ * Measured for a page of a hundred profiles: a look-up per order and item touched 620 index pages, or a thousand with five
+ * million orders, whose indexes are two levels deeper. This statement touches about 30.
  */
 const TAIL = `, sold as materialized (
     select order_id, transaction_id, sent, package_lines from orders

@@ -5,7 +5,7 @@ import { asQuestion } from '@dealer-esim/wholesalers/account-rate.ts'
 import type { Supplier } from '@dealer-esim/wholesalers/supplier.ts'
 import type { ConfiguredSupplier } from '#suppliers/supplier-registry.ts'
 
-/** What a supplier answered about an eSIM; undefined if it answered nothing. */
+/** A supplier's answer about an eSIM; undefined if it gave none. */
 type Answer = ReadonlySet<string> | undefined
 
 interface Known {

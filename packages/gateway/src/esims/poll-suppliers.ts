@@ -23,13 +23,13 @@ export interface PollDeps extends LifeDeps {
   suppliers: Suppliers
 }
 
-/** As often as the shortest interval of an eSIM. If nothing is due, a pass costs one read of an index. */
+/** As short as the shortest interval of an eSIM. If nothing is due, a pass costs one index read. */
 const POLL_MS = POLL_SHORTEST_S * 1000
 /** eSIMs of one tenant and supplier per pass. Limits how long the next tenant waits. */
 const TURN_MAX = 200
-/** The time that a pass spends on one supplier. The next pass continues where it stopped. */
+/** The time a pass spends on one supplier. The next pass continues from there. */
 const PASS_MAX_MS = 60_000
-/** The divisor of a supplier's permits: polling uses at most a quarter of them at the same time, so that orders come first. */
+/** Polling uses at most this fraction of a supplier's permits simultaneously, a quarter, so that orders come first. */
 const PERMITS_DIVISOR = 4
 
 /**
@@ -95,7 +95,7 @@ export function pollSuppliersLoop(deps: PollDeps): Loop {
   }
 }
 
-/** Some suppliers report only when a person or an event asks for it. */
+/** Some suppliers report only at the request of a person or an event. */
 function isPolled({ report, traits }: Supplier): boolean {
   return report !== undefined && !traits.reportsOnRequest
 }
@@ -172,9 +172,9 @@ async function pollEsims(
   return { reported, unreadable: outcomes.flatMap(({ unreadable = [] }) => unreadable) }
 }
 
-/** What a supplier answered about one eSIM. */
+/** A supplier's answer about one eSIM. */
 export interface Polled {
-  /** NO_REPORT: it did not report on the eSIM. */
+  /** NO_REPORT: the supplier did not report on the eSIM. */
   outcome: 'CHANGED' | 'UNCHANGED' | 'NO_REPORT'
   /** Entries of its answer that cannot be read, such as `entry 2 of the list of plans`. */
   unreadable: { entry: string; reason: string }[]
@@ -213,7 +213,7 @@ export async function pollNow(
     supplied.gate.release(tenantId, 1)
     throw error
   }
-  // It holds a permit that purchases need while it waits, so it must not wait long.
+  // While waiting, it holds a permit that purchases need, so it must not wait long.
   const { result, isPostponed } = await asQuestion(() => pollEsims(deps, supplied, tenantId, polled), ASKED_NOW_WAIT_MS)
   if (isPostponed) throw supplierBusy()
   const { reported, unreadable } = result

@@ -5,7 +5,7 @@ import { lineOfItem, type PackageLine } from '#orders/order-item.ts'
 import { sentTransactionId } from '#orders/transaction-id.ts'
 import { PROFILE_COLUMNS, type ProfileReadDeps, type ProfileRow, toProfile } from './profile.ts'
 
-/** The limit on the eSIMs that a numbered page can count: neither count nor page reads more rows. */
+/** The maximum number of eSIMs that a numbered page can count: neither count nor page reads more rows. */
 export const COUNTED_PROFILES_MAX = 10_000
 
 export interface ProfilePageFilter {
@@ -16,7 +16,7 @@ export interface ProfilePageFilter {
   endMs?: number | undefined
 }
 
-/** When eSIMs were installed, for those whose supplier reports it: the dealer API has no member for this. */
+/** Installation times of the eSIMs whose supplier reports them. The dealer API has no member for this. */
 export async function findInstallationTimes(
   db: Pick<Db, 'query'>,
   tenantId: string,

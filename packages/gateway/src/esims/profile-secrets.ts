@@ -15,7 +15,7 @@ export interface ProfileSecrets {
   confirmationCode?: string
   pin?: string
   puk?: string
-  /** An https page on which the traveller proves their identity. */
+  /** An https page for the traveller's identity check. */
   kycUrl?: string
 }
 

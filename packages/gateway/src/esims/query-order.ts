@@ -67,7 +67,7 @@ interface OrderColumns {
     | null
 }
 
-// One statement, and so one snapshot: status, counts and profiles never contradict each other.
+// One statement, and therefore one snapshot: status, counts and profiles never contradict each other.
 const SELECT = `
   select o.order_id as of_order_id, ${sentTransactionId('o')} as of_transaction_id, o.order_type, o.topped_up_profile_id, o.order_status, o.amount, o.refunded_amount,
     o.currency_code, o.sent -> 'key' ->> 'label' as key_label, o.remark, o.package_lines, o.status_history, o.created_at as of_created_at,

@@ -10,7 +10,7 @@ import type { ActionOutcome } from '@dealer-esim/wholesalers/supplier.ts'
 import type { Suppliers } from '#suppliers/supplier-registry.ts'
 import { type SuppliedEsimRow, toSuppliedEsim } from './profile-secrets.ts'
 
-/** `busy`: nothing was sent, and a repeat may succeed. `impossible`: this eSIM can be sent none. */
+/** `busy`: nothing was sent, and a repeat may succeed. `impossible`: this eSIM cannot receive SMS. */
 export type SmsOutcome = ActionOutcome['kind'] | 'busy' | 'impossible'
 
 interface SmsDeps {
@@ -20,8 +20,8 @@ interface SmsDeps {
 }
 
 /**
- * Sends an SMS to an eSIM of the tenant: the newest with the ICCID, or the one with this number. It is sent while no purchase
- * waits for a request, and never repeated, because no supplier takes a key for it.
+ * Sends an SMS to an eSIM of the tenant: the newest with the ICCID, or the one with this number. It is sent while no
+ * purchase is waiting for a request, and never repeated, because no supplier accepts an idempotency key for SMS.
  * @throws ApiError 310403; DecryptionFailed
  */
 export async function sendSms(

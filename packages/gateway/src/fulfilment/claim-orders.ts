@@ -34,7 +34,7 @@ export interface Claim {
   refusals: { orderId: string; itemNo: number; message: string }[]
   /** Orders that are written with their outcome, by orderId. */
   kept: Map<string, KeptOrder>
-  /** Orders that were leased. If they are fewer than CLAIM_ORDERS_MAX, no more are due. */
+  /** The leased orders. If there are fewer than CLAIM_ORDERS_MAX, no more are due. */
   orderCount: number
   /** Leased orders that were not released immediately. */
   heldCount: number
@@ -47,12 +47,12 @@ export const CLAIM_ORDERS_MAX = 200
 /** How long orders wait if their supplier is paused or not configured. */
 const UNAVAILABLE_MS = 10_000
 /**
- * How long orders wait if their supplier lacks money according to this node but not according to the database: the node has
- * not yet recorded the lack, or has not yet noticed its end.
+ * How long orders wait if their supplier lacks money according to this node but not the database: the node has not yet
+ * recorded the lack, or has not yet noticed its end.
  */
 const MONEY_UNCERTAIN_MS = 1_000
 const REVIEW_RETRY_MS = 60_000
-/** An item that was never ordered waits at least this long before it goes to review. */
+/** An item that was never ordered waits at least this long before going to review. */
 const NEVER_ORDERED_MS = 3_600_000
 
 /**
@@ -195,7 +195,7 @@ async function findWithoutMoney(
   return known.length === 0 ? new Set() : lockLackOfMoney(tx, known)
 }
 
-/** False for a supplier that this node has not loaded yet: its orders wait for it. */
+/** False for a supplier that this node has not loaded yet; its orders wait until it has. */
 function isInterrupted(supplied: ConfiguredSupplier | undefined): boolean {
   return supplied !== undefined && (supplied.paused || supplied.gate.isInterrupted)
 }
@@ -203,8 +203,8 @@ function isInterrupted(supplied: ConfiguredSupplier | undefined): boolean {
 const TURN_WAIT_MS = 1_000
 
 /**
- * Holds back a top-up while earlier top-ups of its eSIM are undecided. When the last of them is decided, it makes this one
- * due (wakeNextTopUps). The wait applies only if that does not happen, and grows with the number of earlier top-ups.
+ * Holds back a top-up while earlier top-ups of its eSIM are undecided. When the last of them is decided, this one becomes
+ * due (wakeNextTopUps). The wait, which grows with the number of earlier top-ups, applies only if that fails.
  */
 function inTurn(step: Step, { earlierCount }: EsimOfTopUp, now: Date): Step {
   if (step.do !== 'order' || earlierCount === 0) return step
@@ -264,7 +264,7 @@ function takeStep(deps: FulfilmentDeps, claim: Claim, changes: Changes, itemStep
   }
 }
 
-/** Records that no worker queries an item under review any more, so that an operator may resolve it: its worker has stopped. */
+/** Records that no worker is querying an item under review, so that an operator may resolve it: its worker has stopped. */
 function markNotAsked(changes: Changes, { order, item }: ItemStep, until: Date): void {
   if (item.itemStatus !== 'REVIEW' || item.retryAt !== null) return
   item.retryAt = until

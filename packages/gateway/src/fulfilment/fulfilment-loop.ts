@@ -14,11 +14,11 @@ const POLL_MS = 500
 const TENANTS_MAX = 64
 const CONCURRENT_CLAIMS = 4
 /**
- * How many orders this node holds at the same time. Limits memory, and the number of orders that a crash leaves to other
+ * The number of orders that this node holds simultaneously. Limits memory, and how many orders a crash leaves to other
  * nodes.
  */
 const HELD_ORDERS_MAX = 4_000
-/** Other work may keep all connections busy for a long time. After this time, claims compete with it. */
+/** Other work may keep all connections busy for a long time. After this time, claims compete for them. */
 const CONNECTION_WAIT_MAX_MS = 100
 /** An order that cannot be claimed is postponed by this much. */
 const POISONED_MS = 60_000
@@ -44,7 +44,7 @@ export function fulfilmentLoop(deps: FulfilmentDeps): Loop {
     if (claim === undefined) return true
     wakeAt(claim.nextDueAt)
     if (claim.attempts.length + claim.refusals.length > 0) {
-      // Released orders do not count: otherwise one hanging call per claim would use up this node's limit.
+      // Released orders do not count: otherwise one hanging call per claim would exhaust this node's limit.
       heldOrders += claim.heldCount
       const running = runClaim(deps, claim, startedAt)
         .then(wakeAt, (error) => deps.log.error({ err: error, tenantId }, 'a fulfilment claim failed'))
@@ -127,7 +127,7 @@ function listInTurn(db: FulfilmentDeps['db']): () => Promise<string[]> {
   return async () => {
     let tenants = await listDueTenants(db, last, TENANTS_MAX)
     if (tenants.length < TENANTS_MAX && last !== LOWEST_UUID) {
-      // The end of the list: continue at its beginning.
+      // The end of the list: continue at the beginning.
       const first = await listDueTenants(db, LOWEST_UUID, TENANTS_MAX - tenants.length)
       tenants = [...new Set([...tenants, ...first])]
     }

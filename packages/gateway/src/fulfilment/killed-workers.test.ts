@@ -54,7 +54,7 @@ it('an item never waits longer than the longest retry delay', () => {
   )
 })
 
-it('an item is delivered within a bounded time after the last kill of its worker', () => {
+it('an item is delivered within a bounded time after its worker is killed for the last time', () => {
   fc.assert(
     fc.property(run, (given) => {
       const { timeoutMs, graceMs } = given

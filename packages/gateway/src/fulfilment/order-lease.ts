@@ -58,10 +58,9 @@ export interface LeasedOrders {
 
 /**
  * Leases one tenant's orders that have been due longest, and reads all their items. One round trip; two if another worker
- * has left orders.
- * Locks: the orders that it leases, skipping those that another transaction has locked. The lease outlives the transaction.
- * As in lockOrders, a second statement reads the items: the locking statement's snapshot would miss an item change that
- * commits while the statement runs.
+ * has left orders. Locks: the orders that it leases, skipping those that another transaction has locked. The lease outlives
+ * the transaction. As in lockOrders, a second statement reads the items, because the locking statement's snapshot would
+ * miss an item change that commits while it runs.
  */
 export async function leaseDueOrders(
   tx: Tx,

@@ -46,7 +46,7 @@ function chosen(routes: Route[], parts: Partial<LockedItem> = {}, allowLoss = fa
       : step.do
 }
 
-describe('the route of an eSIM', () => {
+describe('an eSIM’s route', () => {
   it('starts with the first supplier that the package lists', () => {
     expect(chosen([route('a', 30_000n), route('b', 10_000n)])).toBe('a at 0')
   })
@@ -147,7 +147,7 @@ describe('an item that is', () => {
   })
 })
 
-describe('an item whose times a fast clock has written', () => {
+describe('an item with times written by a fast clock', () => {
   const at = (seconds: number) => new Date(NOW.getTime() + seconds * 1000)
   const stepOf = (parts: Partial<LockedItem>) => nextStep(item(parts), USD, bought([route('a')]), NONE, NOW)
 
@@ -170,7 +170,7 @@ describe('an item whose times a fast clock has written', () => {
 })
 
 describe('a top-up', () => {
-  it('is bought only from the supplier of the eSIM', () => {
+  it('is bought only from the eSIM’s supplier', () => {
     const topUp = bought([route('first'), route('own', 50_000n), route('own')], true)
     const step = nextStep(item(), USD, onlyFrom('own', topUp), NONE, NOW)
     expect(step).toMatchObject({ do: 'order', route: { supplier: 'own', cost: 50_000n } })

@@ -6,11 +6,11 @@ import { LONGEST_RETRY_MS, reviewWaitMs } from './outcomes/item-transition.ts'
 
 /** The next step for one item, as determined by its own row and its package. */
 export type Step =
-  /** Buy from this route. */
+  /** Buy on this route. */
   | { do: 'order'; route: Route; routeNo: number; guard: PriceGuard | undefined }
   /** Query a purchase that may have been made. */
   | { do: 'query'; supplier: string; productCode: string; inDoubtAt: Date }
-  /** Refuse the item: no supplier may be called, so it is definitely not delivered. */
+  /** Refuse the item: no supplier may be called, so it will definitely not be delivered. */
   | { do: 'refuse'; message: string }
   /** Wait until this moment. */
   | { do: 'wait'; until: Date }
@@ -21,7 +21,7 @@ export type Step =
 export interface SkippedSuppliers {
   /** Suppliers that do not exist. */
   readonly missing: ReadonlySet<string>
-  /** The supplier is paused or down: skipped as long as another supplier of the package is not. */
+  /** The supplier is paused or down, and is skipped while another of the package's suppliers is available. */
   isInterrupted(supplier: string): boolean
 }
 
@@ -69,7 +69,7 @@ export interface PricedOrder {
 
 type Bought = Pick<CataloguePackage, 'routes' | 'allowLoss'>
 
-/** Restricts a package to the eSIM's own supplier, from which a top-up must be bought. */
+/** Restricts a package to the eSIM's own supplier, the only one from which a top-up can be bought. */
 export function onlyFrom(supplier: string, bought: Bought | undefined): Bought | undefined {
   return bought && { ...bought, routes: bought.routes.filter((route) => route.supplier === supplier).slice(0, 1) }
 }
@@ -93,8 +93,8 @@ function ask(item: LockedItem, doubtSince: Date, now: Date): Step {
 }
 
 /**
- * The first usable route, starting at the item's present one. If the suppliers of all these routes are interrupted, it is
- * the first of them. A route from which the item was ordered before keeps its terms.
+ * The first usable route, starting at the item's current one; if all of their suppliers are interrupted, the first of these
+ * routes. A route that the item was ordered on before keeps its terms.
  */
 function firstRoute(
   item: LockedItem,

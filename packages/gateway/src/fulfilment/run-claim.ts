@@ -158,7 +158,7 @@ async function saveWithRetry(
   }
 }
 
-/** Splits a failed batch into smaller ones, to be saved one after the other. Returns none if nothing more can be tried. */
+/** Splits a failed batch into smaller ones, to be saved one by one. Returns none if nothing more can be tried. */
 function split(lease: HeldLease, results: readonly ItemResult[]): { lease: HeldLease; results: ItemResult[] }[] {
   const orders = [...new Set(results.map((result) => result.orderId))]
   if (orders.length > 1) {
@@ -183,8 +183,7 @@ const QUERIED_PRICE_MAX_MS = 3_600_000
 
 /**
  * Records the prices at which suppliers currently sell. Runs after the orders are saved: if a price cannot be recorded, the
- * next purchase shows it again. Some suppliers state the price only when they are queried; it then counts as of the first
- * request.
+ * next purchase shows it again. Some suppliers report the price only in a query; it then counts from the first request on.
  */
 async function recordSupplierPrices(
   deps: Pick<FulfilmentDeps, 'db' | 'log'>,

@@ -53,7 +53,7 @@ export async function readSpendLimits(
 
 const NO_LIMITS: SpendLimits = { within: (_, missing, next) => next(missing), count: async () => {} }
 
-/** Suppliers from which the orders may buy now. */
+/** Suppliers from which the orders can currently be bought. */
 export function suppliersOf(orders: readonly LockedOrder[], catalogue: Snapshot): Set<string> {
   const names = new Set<string>()
   for (const { items } of orders) {
@@ -70,7 +70,7 @@ export function suppliersOf(orders: readonly LockedOrder[], catalogue: Snapshot)
 function keepWithin(budgets: ReadonlyMap<string, SpendBudget>, until: Date) {
   const left = new Map([...budgets].map(([supplier, budget]) => [supplier, budget.left]))
   const reached = new Set<string>()
-  /** By the key of the item. */
+  /** By item key. */
   const spends = new Map<string, bigint>()
 
   /** @returns whether the purchase may be made; if so, it counts */

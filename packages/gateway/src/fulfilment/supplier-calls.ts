@@ -9,7 +9,7 @@ import type { FulfilmentDeps } from './outcomes/outcome-deps.ts'
 import type { Attempt, ItemResult } from './outcomes/outcome-items.ts'
 import { acceptLateEsims } from './outcomes/save-outcomes.ts'
 
-/** Attempts that one call sends: the same supplier, operation and group, at most the supplier's batch size. */
+/** The attempts in one call: same supplier, operation and group, at most the supplier's batch size. */
 export type SupplierCall = [Attempt, ...Attempt[]]
 
 export function groupIntoCalls(attempts: readonly Attempt[]): SupplierCall[] {
@@ -46,7 +46,7 @@ export async function callSupplier(
   const { supplier, gate } = supplied
   const startedAt = deps.clock.monotonic()
   if (startedAt - claimStartedAt > SEND_WITHIN_MS) {
-    // Another worker may already assume that this call has ended, so it must not be sent any more.
+    // Another worker may already assume that this call has ended, so it must no longer be sent.
     gate.release(tenantId, call.length)
     const message = 'not sent: too much time had passed since the claim'
     return resultsOf(call, [], operation !== 'QUERY' ? { kind: 'retry', message } : { kind: 'unknown', message })
@@ -78,7 +78,10 @@ export async function callSupplier(
     answering.then(
       (outcomes) =>
         acceptLateEsims(deps, tenantId, resultsOf(call, outcomes, late)).catch((error) =>
-          deps.log.error({ err: error, tenantId }, 'a late answer could not be saved: the supplier is asked again'),
+          deps.log.error(
+            { err: error, tenantId },
+            'a late answer could not be saved: the supplier will be asked again',
+          ),
         ),
       () => {}, // a failure this late proves nothing
     )
@@ -113,7 +116,7 @@ function spanOf(
 
 const CANNOT_TOP_UP: Outcome = { kind: 'refused', message: 'the supplier cannot top up an eSIM' }
 
-/** Calls the supplier. Async, so that a supplier that throws synchronously rejects like one that throws later. */
+/** Calls the supplier. Async, so that a supplier that throws synchronously rejects in the same way. */
 async function request(
   supplier: Supplier,
   operation: Attempt['operation'],

@@ -11,7 +11,7 @@ it('a header set by an error replaces the header set by its code', () => {
   expect(sent).toEqual([['Retry-After', '7']])
 })
 
-it('an unanswered COMMIT is never reported as having done nothing', () => {
+it('an unanswered COMMIT is never reported as having had no effect', () => {
   expect(toApiError(new CommitUnknown(new Error('the connection was lost'))).code).toBe('000001')
   expect(toApiError(Object.assign(new Error('connection refused'), { errno: -111 })).code).toBe('000002')
 })

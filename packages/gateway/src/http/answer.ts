@@ -5,7 +5,7 @@ import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import { CommitUnknown, isConnectionLoss, isOutOfResources } from '@dealer-esim/lib/postgres/errors.ts'
 import { type Log, rateLimitedLog } from '@dealer-esim/lib/telemetry/log.ts'
 
-/** An answer in the contract's envelope: from the dealer API, and for paths that do not belong to any API. */
+/** An answer in the contract's envelope: from the dealer API, and for paths outside every API. */
 export interface Answer {
   code: string
   http: number
@@ -13,7 +13,7 @@ export interface Answer {
   body: string
 }
 
-/** The code under which a forwarded request is reported. The other cell counts it under the code of its answer. */
+/** The code under which a forwarded request is counted here. The other cell counts it under its answer's code. */
 export const FORWARDED = 'forwarded'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
@@ -112,8 +112,8 @@ export function toApiError(error: unknown): ApiError {
 }
 
 /**
- * Logs requests that are refused because of a temporary fault, such as an unreachable database: one line per second with
- * their number and the first reason.
+ * Logs requests that are refused for a temporary reason, such as an unreachable database: one line per second with their
+ * number and the first reason.
  */
 export function unavailableLog(log: Pick<Log, 'warn'>): (error: unknown) => void {
   let first: unknown

@@ -24,7 +24,7 @@ describe('the caller behind trusted proxies', () => {
     ['::ffff:11.0.0.1', '11.0.0.1'],
     ['192.0.2.2', '192.0.2.2'],
     ['2001:db8:fffe::9', '2001:db8:fffe::9'],
-  ])('is the peer %s itself if the peer is not trusted, whatever its headers say', (peer, address) => {
+  ])('is the peer %s itself if it is not trusted, whatever its headers say', (peer, address) => {
     expect(callerOf(request(peer, CLAIMS))).toEqual({ isHttps: false, address })
     expect(callerOf(request(peer, { ...CLAIMS, 'x-forwarded-proto': 'http' }, true))).toEqual({
       isHttps: true,
@@ -43,12 +43,12 @@ describe('the caller behind trusted proxies', () => {
     ['an IPv6 address may be in brackets', '[2001:db8::7]', '2001:db8::7'],
     ['and have a port there', '[2001:db8::7]:4711', '2001:db8::7'],
     ['a caller inside the proxies’ own network', '10.0.0.5, 10.0.0.6', '10.0.0.5'],
-  ])('is the right-most address that is not trusted: %s', (_, chain, address) => {
+  ])('is the right-most untrusted address: %s', (_, chain, address) => {
     const headers = { ...CLAIMS, 'x-forwarded-for': chain }
     expect(callerOf(request('10.0.0.1', headers))).toEqual({ isHttps: true, address })
   })
 
-  it('is found almost as fast if a stranger has put many addresses in front', () => {
+  it('is found almost as fast behind a long list of forged addresses', () => {
     const costOf = (chain: string) => {
       const asked = request('10.0.0.1', { ...CLAIMS, 'x-forwarded-for': chain })
       expect(callerOf(asked)).toEqual({ isHttps: true, address: '198.51.100.9' })
@@ -58,12 +58,12 @@ describe('the caller behind trusted proxies', () => {
       return user + system
     }
     const plain = '198.51.100.9, 10.9.9.9'
-    // As much as fits into the head of a request.
+    // As long as a request head allows.
     const long = `${'1.1.1.1,'.repeat(1_800)}${plain}`
     expect(costOf(long)).toBeLessThan(30 * costOf(plain))
   })
 
-  it('has the protocol that the nearest proxy reports', () => {
+  it('uses the protocol that the nearest proxy reports', () => {
     const isHttps = (proto: string) => {
       const caller = callerOf(request('10.0.0.1', { ...CLAIMS, 'x-forwarded-proto': proto }))
       return 'isHttps' in caller && caller.isHttps

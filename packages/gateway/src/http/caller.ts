@@ -39,8 +39,8 @@ export function callerReader(trustedProxies: readonly string[]): (request: Incom
     const chain = request.headers['x-forwarded-for']
     if (typeof proto !== 'string' || typeof chain !== 'string') return { unknown: true }
     const isHttps = lastOf(proto) === 'https'
-    // Proxies append, so our own proxies wrote everything to the right of the right-most untrusted address. Anybody may have
-    // written what is to the left of it, up to 16 KiB, so that part is not even read.
+    // Proxies append, so our own proxies wrote everything to the right of the right-most untrusted address. Everything to
+    // the left of it, up to 16 KiB, may have been written by anybody, so it is not even read.
     for (let end = chain.length; ; ) {
       const comma = end === 0 ? -1 : chain.lastIndexOf(',', end - 1)
       const entry = chain.slice(comma + 1, end).trim()
@@ -52,7 +52,7 @@ export function callerReader(trustedProxies: readonly string[]): (request: Incom
   }
 }
 
-/** True if the caller may be served: they use HTTPS, or the deployment is local. An unknown caller is never secure. */
+/** True if the caller may be served: it uses HTTPS, or the deployment is local. An unknown caller is never secure. */
 export function isSecure(caller: Caller, { deployment }: Pick<Config, 'deployment'>): caller is KnownCaller {
   return !('unknown' in caller) && (caller.isHttps || deployment === 'local')
 }

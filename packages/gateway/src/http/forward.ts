@@ -52,7 +52,7 @@ export function createForward({
   async function send({ response, body, address, nodes }: MovedRequest, signal: AbortSignal): Promise<Answer> {
     const request = response.req
     const passed = listOf(request.headers.via)
-    if (passed.includes(self)) throw new ApiError('000002') // neither cell serves the dealer at this moment
+    if (passed.includes(self)) throw new ApiError('000002') // neither cell currently serves the dealer
     const headers = {
       ...keptHeaders(request.headers),
       via: [...passed, self].join(', '),
@@ -99,7 +99,7 @@ function toAnswer({ status, headers, body }: OutboundAnswer): Answer {
   return { code: FORWARDED, http: status, headers: keptHeaders(headers), body: body.toString() }
 }
 
-/** Headers of one connection only (RFC 9110 §7.6.1), and headers that are set for each message. Answers are read as text. */
+/** Headers for one connection only (RFC 9110 §7.6.1), and headers that each message sets itself. Answers are read as text. */
 const DROPPED: ReadonlySet<string> = new Set([
   ...['connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'expect'],
   ...['host', 'content-length', 'date', 'via', 'forwarded', 'accept-encoding'],

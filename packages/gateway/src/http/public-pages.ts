@@ -6,7 +6,7 @@ import { toApiError, unavailableLog } from './answer.ts'
 import { callerReader, isSecure } from './caller.ts'
 import type { LoadShedder } from './load-shedding/load-shedder.ts'
 
-/** Makes requests wait in the page queue, and paces refusals. Register it before other hooks, because those cost time too. */
+/** Makes requests wait in the page queue, and paces refusals. Register it before other hooks, which cost time too. */
 export function queuePages(app: FastifyInstance, { pages, refusals }: Pick<LoadShedder, 'pages' | 'refusals'>): void {
   app.addHook('onRequest', (request, _reply, done) => {
     if (!pages.enter(request.raw.socket, done)) done(new ApiError('000002'))
@@ -55,7 +55,7 @@ export function plainFailures(app: FastifyInstance, { log }: { log: Log }): void
     return reply
       .code(503)
       .header('retry-after', RETRY_AFTER_S)
-      .send('This cannot be shown just now. Try again in a moment.\n')
+      .send('This page cannot be shown right now. Try again in a moment.')
   })
 }
 

@@ -18,7 +18,7 @@ beforeEach(() => {
 })
 afterEach(() => vi.useRealTimers())
 
-it('the request log writes every line exactly once, completely and after a short delay', () => {
+it('the request log writes each line exactly once and in full, after a short delay', () => {
   const log = createRequestLog('info', open)
   for (let number = 0; number < 1_000; number++) log({ ...LINE, durationMs: number })
   expect(blocks.length).toBeGreaterThan(2)

@@ -79,7 +79,7 @@ export interface RequestMetrics {
   observe(operation: string, code: string, durationMs: number): void
 }
 
-/** Counts requests by operation and code, and measures their duration. */
+/** Counts requests by operation and code, and measures how long they take. */
 export function requestMetrics(metrics: Metrics): RequestMetrics {
   const requests = new Counter({
     name: 'dealer_esim_requests_total',
@@ -102,10 +102,10 @@ export function requestMetrics(metrics: Metrics): RequestMetrics {
   }
 }
 
-/** The order to whose trace a request belongs. */
+/** The order whose trace a request belongs to. */
 export interface OrderTrace {
   orderId: string
-  /** Position of the request in that trace: it placed the order, or began an action on one of its eSIMs. */
+  /** The request's position in that trace: it placed the order, or began an action on one of its eSIMs. */
   part: 'begins' | 'continues'
   /** Present for a request that began an action. */
   actionId?: string
@@ -115,7 +115,7 @@ export interface TracedRequest {
   operation: string
   /** The caller's RequestID; undefined if the caller sent none. */
   requestId: string | undefined
-  /** The UUID under which a RequestID of a different form is spent. */
+  /** The UUID under which a RequestID in another form is used up. */
   spentAs?: string | undefined
   tenantId: string | undefined
   address: string
@@ -123,7 +123,7 @@ export interface TracedRequest {
   httpStatus: number
   endedAt: number
   durationMs: number
-  /** undefined if the request neither placed nor began anything: its RequestID then identifies the trace. */
+  /** undefined if the request neither placed nor began anything; its RequestID then identifies the trace. */
   order: OrderTrace | undefined
   /** The order given in the answer, if it is not `order`. */
   answeredOrderNo?: string | undefined

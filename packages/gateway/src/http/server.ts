@@ -17,12 +17,12 @@ declare module 'fastify' {
 
 type ServerDeps = Pick<Deps, 'suppliers'>
 
-/** A request that has not arrived completely in this time is refused: slow senders must not hold connections open. */
+/** A request that has not fully arrived in this time is refused: slow senders must not hold connections open. */
 const REQUEST_TIMEOUT_MS = 30_000
 const TIMEOUT_CHECK_MS = 5_000
 /**
- * A connection that has not begun TLS in this time is closed: it holds a socket, but does not send a request that could
- * time out.
+ * A connection that has not begun TLS in this time is closed: it holds a socket without sending a request that could time
+ * out.
  */
 const HANDSHAKE_TIMEOUT_MS = 10_000
 /** Longer than the idle time-outs of common proxies, so that the proxy closes the connection. */
@@ -99,7 +99,7 @@ const CIPHERS = [
   ...['ECDHE+AESGCM', 'ECDHE+CHACHA20'],
 ].join(':')
 
-/** All options that belong to the certificate, because a renewal resets any that it leaves out to their defaults. */
+/** All options that depend on the certificate, because a renewal resets the omitted ones to their defaults. */
 function secureContext({ cert, key }: Certificate) {
   return { cert, key, minVersion: 'TLSv1.2', ciphers: CIPHERS } as const
 }
@@ -109,7 +109,7 @@ function secureContext({ cert, key }: Certificate) {
  * expectations, CONNECT, and plain HTTP on the TLS port.
  */
 
-/** How long a caller may take to read the last answer before the connection is cut. */
+/** The time a caller has to read the last answer before the connection is cut. */
 const LINGER_MS = 1_000
 
 export function answerOddRequests(server: Pick<Server, 'on' | 'emit'>): void {
@@ -136,7 +136,7 @@ export function answerBrokenHttp(error: Error & { code?: string }, socket: Duple
   sendInOrder(socket, errorFor(error))
 }
 
-/** Connections whose last answer is being sent: further errors on them are not answered. */
+/** Connections that are sending their last answer: further errors on them are not answered. */
 const closing = new WeakSet<Duplex>()
 
 function errorFor(error: Error & { code?: string }): ApiError {

@@ -106,7 +106,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Names of the suppliers that the caller may report for. */
     suppliers?: string[]
-    /** The caller of an event, and the limit that counts it. */
+    /** The sender of an event, and the limit that applies to it. */
     sender?: { limiter: CallerLimiter; key: string }
   }
 }
@@ -131,8 +131,7 @@ async function receiveNotification(
 }
 
 /**
- * Handles an event of a supplier: leaves questions about the items that it mentions, and applies the figures that its
- * signature proves.
+ * Handles a supplier's event: queues questions about the items it mentions, and applies figures that its signature proves.
  */
 async function receiveEvent(
   deps: SupplierApiDeps,

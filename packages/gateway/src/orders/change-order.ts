@@ -15,14 +15,14 @@ import { type EventDetails, type NewEvent, recordEvents } from '#platform/record
 import type { LockedOrder } from './lock-orders.ts'
 import { orderStatusOf, statusesBetween } from './order-item.ts'
 
-/** A change to one order, whose items and profiles are already in their new state. */
+/** A change to one order. Its items and profiles are already in their new state. */
 export interface OrderChange {
   order: LockedOrder
   /** The status of one of its profiles has changed, which causes an event even if the order's status has not changed. */
   profilesChanged: boolean
   /** The changed statuses of its profiles, except those of profiles just delivered. */
   changedStatuses?: readonly ChangedStatus[]
-  /** Records a separate event for each of them, as the RT format requires; otherwise one event reports them all. */
+  /** Records a separate event for each change, as the RT format requires; otherwise one event reports them all. */
   isEachReported?: boolean
   /** When fulfilment will next work on the order (null: never). Ends the lease unless `keepLease` is set. */
   release?: { dueAt: Date | null; keepLease?: boolean }

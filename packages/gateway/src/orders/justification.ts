@@ -4,7 +4,7 @@ export const EVIDENCE_LENGTH_MIN = 3
 export const EVIDENCE_LENGTH_MAX = 2_000
 
 /**
- * Checks the evidence for an operator's resolution: what the supplier said.
+ * Checks the evidence for an operator's resolution: the supplier's statement.
  * @throws Refusal if it is too short or too long
  */
 export function parseEvidence(text: string): string {

@@ -55,7 +55,7 @@ export function isOpen(status: ItemStatus): boolean {
   return status === 'WAITING' || status === 'ASKED' || status === 'UNKNOWN'
 }
 
-/** The statuses that an order passes through, including the last one: from PAID it is ALLOCATING first. */
+/** The statuses that an order passes through, including the last: from PAID, it becomes ALLOCATING first. */
 export function statusesBetween(from: OrderStatus, to: OrderStatus): OrderStatus[] {
   if (from === to) return []
   if (from === 'PAID' && to !== 'ALLOCATING' && to !== 'CANCELLED') return ['ALLOCATING', to]
@@ -71,7 +71,7 @@ export interface PackageLine {
   price: number
   /** Number of days of a day pass. */
   periodNum?: number
-  /** The slugs with which a request of the RT API identified the package. A repeat matches on them. */
+  /** The slugs that an RT API request used to identify the package. A repeat matches on them. */
   sentAs?: string[]
   /** The dealer did not send periodNum, so it is 1. Part of the content that a repeat is compared with. */
   periodNumDefaulted?: true
@@ -84,10 +84,7 @@ export function itemPriceOf({ price, periodNum }: Pick<PackageLine, 'price' | 'p
   return BigInt(price) * BigInt(periodNum ?? 1)
 }
 
-/**
- * The allowance of one eSIM of a package, or of what a top-up with the package adds to an eSIM: bytes (null: unlimited) and
- * days.
- */
+/** The allowance of one eSIM of a package, or what a top-up with the package adds: bytes (null: unlimited) and days. */
 export function allowanceOf(
   { dataType, volume, duration }: Pick<CataloguePackage, 'dataType' | 'volume' | 'duration'>,
   periodNum: number | undefined,
@@ -119,7 +116,7 @@ export function lineOfItem(lines: readonly PackageLine[], itemNo: number): Packa
   throw new Error(`an order of ${last} eSIMs has no item ${itemNo}`)
 }
 
-/** An item's name at its supplier. It is the same for every attempt, so that a supplier delivers the item only once. */
+/** An item's name at its supplier: the same for every attempt, so that a supplier delivers the item only once. */
 export function itemKeyOf(orderId: string, itemNo: number): string {
   return `${orderNoOf(orderId)}-${itemNo}`
 }

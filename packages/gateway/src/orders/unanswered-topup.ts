@@ -69,7 +69,7 @@ export async function findUnnamedKey(
 interface ReportingCall {
   tenantId: string
   orderId: string
-  /** Distinguishes the call from others that report the same end. */
+  /** Distinguishes the call from others that report the same outcome. */
   callId: string
 }
 

@@ -8,9 +8,9 @@ const LIFETIME_MS = 5 * 60_000
 type Subject = Pick<Person, 'personId' | 'passwordHash' | 'totpConfirmed' | 'totpSecret' | 'hasPasskey'>
 
 /**
- * Proves for a few minutes that a signed-in person was confirmed: with the password and the code, a passkey, or another
- * sign-in at the provider. The page keeps it in memory, so a stolen cookie does not contain it. It is valid for one
- * session, and ends with the session or when the password or the second factor is changed.
+ * Proves for a few minutes that a signed-in person has confirmed their identity: with the password and the code, a passkey,
+ * or another sign-in at the provider. The page keeps it in memory, so stealing the cookie does not suffice. It is valid for
+ * one session, and ends with the session or when the password or the second factor is changed.
  */
 export function createConfirmation(
   { ids, databaseClock, linkKey }: ChallengeDeps,

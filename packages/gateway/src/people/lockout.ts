@@ -24,7 +24,7 @@ export function browserKey(token: string): LockKey {
   return hashToken(`BROWSER ${token}`)
 }
 
-/** For signed-in people. The capitals distinguish it from an address, because normalised addresses contain none. */
+/** For signed-in people. The capital letters distinguish it from an address: normalised addresses contain none. */
 export function personKey(personId: string): LockKey {
   return hashToken(`PERSON ${personId}`)
 }

@@ -105,7 +105,7 @@ export async function createPersonLink(
   return { linkToken: createLink(tx, ids, personId, kind, by), kind, person }
 }
 
-/** For a person who has lost both their phone and the recovery codes: removes the authenticator and all passkeys. */
+/** For a person who has lost both their phone and their recovery codes: removes the authenticator and all passkeys. */
 export async function removePersonSecondFactor(tx: Tx, ids: Ids, personId: string, by: By): Promise<void> {
   const person = await lockPerson(tx, personId)
   if (!person) throw notFound('person')
@@ -189,7 +189,7 @@ export const FIRST_OPERATOR = 'admin@localhost'
 export async function ensureFirstOperator(deps: { db: Db; ids: Ids }): Promise<string | undefined> {
   const oneTimePassword = deps.ids.bytes(12).toString('base64url')
   return deps.db.tx(async (tx) => {
-    // If several nodes start concurrently, the lock lets one of them create the person.
+    // If several nodes start concurrently, the lock allows one of them to create the person.
     await tx.query({ text: `select pg_advisory_xact_lock(${advisoryKey('first operator')})` })
     const rows = await tx.query(sql`select 1 from people limit 1`)
     if (rows.length > 0) return undefined

@@ -4,7 +4,7 @@ import { createHashQueue } from './password.ts'
 
 const isRefused = (error: unknown) => error instanceof Refusal && error.status === 503
 
-test('two hashes run concurrently, fifty wait, and further hashes are refused without being started', async () => {
+test('two hashes run concurrently, fifty wait, and any more are refused without being started', async () => {
   const queue = createHashQueue()
   let running = 0
   let runningMax = 0
@@ -25,7 +25,7 @@ test('two hashes run concurrently, fifty wait, and further hashes are refused wi
   expect(await queue(work)).toBe(53)
 })
 
-test('a failed hash lets the next hash run', async () => {
+test('the next hash runs after a hash fails', async () => {
   const queue = createHashQueue()
   const failing = Array.from({ length: 5 }, () => queue(() => Promise.reject(new Error('no memory'))))
   expect((await Promise.allSettled(failing)).every((each) => each.status === 'rejected')).toBe(true)

@@ -35,7 +35,7 @@ export async function findPerson(db: Db | Tx, personId: string): Promise<Person 
   return person
 }
 
-/** Locks the row, so that changes to one person happen one after another. */
+/** Locks the row, so that changes to one person happen one at a time. */
 export async function lockPerson(tx: Tx, personId: string): Promise<Person | undefined> {
   const [person] = await tx.query<Person>(
     sql`select ${columns} from people where person_id = ${personId} for update of people`,

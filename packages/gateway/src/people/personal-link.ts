@@ -67,7 +67,7 @@ export async function setPasswordByLink(
   checkPasswordRules(input.password, person)
   const passwordHash = await hashPassword(input.password)
   return deps.db.tx(async (tx) => {
-    // The person is locked first, as everywhere: a concurrent new link waits for the lock, or has already voided this one.
+    // The person is locked first, as everywhere: a concurrent new link waits for the lock or has already voided this one.
     if ((await lockPerson(tx, person.personId))?.status !== 'ACTIVE') throw deadLink()
     const used = await tx.query(sql`
       update person_links set used_at = now()

@@ -17,7 +17,7 @@ export function hashToken(token: string): Buffer {
 const RANDOM_BYTES = 32
 const TIME_BYTES = 8
 
-/** Creates a token that is not stored: its MAC proves that we issued it, for what purpose, and when. */
+/** Creates a token that is not stored: its MAC proves that we issued it, its purpose, and the time. */
 export function createTimedToken(linkKey: Buffer, ids: Pick<Ids, 'bytes'>, purpose: string, nowMs: number): string {
   const issuedAt = Buffer.alloc(TIME_BYTES)
   issuedAt.writeBigUInt64BE(BigInt(Math.round(nowMs)))

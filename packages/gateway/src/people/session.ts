@@ -6,7 +6,7 @@ import { audit, type By } from '#platform/audit/audit.ts'
 import type { Person } from './person.ts'
 import { createRandomToken, hashToken } from './secret-token.ts'
 
-/** After this time without activity, a session expires: the session of a forgotten tab ends overnight. */
+/** A session expires after this long without activity: a forgotten tab's session ends overnight. */
 const IDLE_MAX = '12 hours'
 const LIFETIME = '14 days'
 /** `seen_at` is written at most this often, so that most reads do not write. */
@@ -76,7 +76,7 @@ export async function endSession(tx: Tx, personId: string, sessionId: string): P
   return rows.length > 0
 }
 
-/** Ends all sessions of a person except `keep`. @returns how many of them had not expired */
+/** Ends all sessions of a person except `keep`. @returns the number that had not expired */
 export async function endSessions(tx: Tx, personId: string, keep: string | null): Promise<number> {
   const rows = await tx.query<{ hasExpired: boolean }>(sql`
     delete from sessions where person_id = ${personId} and session_id is distinct from ${keep}::uuid
@@ -121,7 +121,7 @@ export async function viewAsDealer(
   })
 }
 
-/** Ends the view of a session; does nothing if it has none. */
+/** Ends a session’s view; does nothing without a view. */
 export async function endView(deps: { db: Db; ids: Ids }, sessionId: string, by: By): Promise<void> {
   await deps.db.tx(async (tx) => {
     const [session] = await tx.query<{ tenantId: string }>(sql`

@@ -26,7 +26,7 @@ export async function checkPeopleLimit(tx: Tx, tenantId: string | null): Promise
 }
 
 /**
- * Checks that one more link may be created today. The command line is exempt: it is the way out for an organisation at the
+ * Checks that one more link may be created today. The command line is exempt: it helps an organisation that has reached the
  * limit, and its users could send e-mail anyway. New links replace old ones, so they are counted in the audit log.
  * @throws Refusal TOO_MANY_LINKS
  */
@@ -43,7 +43,7 @@ export async function checkLinkLimit(tx: Tx, ids: Ids, tenantId: string | null, 
   throw new Refusal(429, 'TOO_MANY_LINKS', message)
 }
 
-/** Makes concurrent checks for one organisation wait for each other. Take this lock after the locks on people's rows. */
+/** Makes concurrent checks for one organisation wait for each other. Take this lock after those on people's rows. */
 async function lockOrganisation(tx: Tx, tenantId: string | null): Promise<void> {
   await tx.query(sql`
     select pg_advisory_xact_lock(hashtextextended(current_schema() || ' people of ' || ${tenantId ?? NIL_TENANT}::uuid, 0))`)

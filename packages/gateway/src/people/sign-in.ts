@@ -150,7 +150,7 @@ async function verifyPassword(deps: SignInDeps, attempt: Attempt, person: Person
   const { db } = deps
   if (await isLocked(db, attempt.key)) throw tooMany()
   const right = await passwordMatches(person?.passwordHash ?? null, attempt.password)
-  // Checked again: concurrent guesses all pass the first check before any of them is counted.
+  // Checked again: concurrent guesses all pass the first check before the first of them is counted.
   if (await isLocked(db, attempt.key)) throw tooMany()
   if (right && person?.status === 'ACTIVE') return person
   await recordFailure(deps, attempt, person, right ? 'DISABLED' : 'PASSWORD')
@@ -191,7 +191,7 @@ type FailureReason = 'PASSWORD' | 'CODE' | 'DISABLED' | 'ADDRESS' | 'PASSKEY' | 
 
 /**
  * Records a failed sign-in in the audit log, counted per minute: a person's failures for their organisation, all others per
- * network for the operator. What was typed is not recorded, not even an unknown address: it may be a password.
+ * network for the operator. The input is not recorded, not even an unknown address, because it may be a password.
  */
 export async function auditFailedSignIn(
   { db, databaseClock }: Pick<SignInDeps, 'db' | 'databaseClock'>,

@@ -3,8 +3,8 @@ import type { Ids } from '@dealer-esim/lib/ids.ts'
 
 /**
  * Creates the id of an attempt to send an event, which is also its RT-RequestID: a UUIDv7 whose last 40 bits prove that a
- * gateway with this key made an attempt in that quarter of a second. If a receiver posts a captured event to an API, it is
- * recognised without a look-up.
+ * gateway with this key made an attempt in that quarter of a second. If a receiver posts a captured event to an API, the
+ * event is recognised without a look-up.
  */
 export function createAttemptId({ ids, linkKey }: { ids: Ids; linkKey: Buffer }): string {
   const id = ids.uuid()
@@ -26,7 +26,9 @@ export function isAttemptId(linkKey: Buffer, requestId: string): boolean {
 /** The length of the time's hexadecimal digits, including their hyphen but not the last 8 bits. */
 const TIME_LENGTH = 11
 const VERSION_AT = 14
-/** Ids of the same millisecond differ before this position: the low bits of their counter are in the two preceding digits. */
+/**
+ * Ids from the same millisecond differ before this position: the low bits of their counter are in the two preceding digits.
+ */
 const PROOF_AT = 26
 const PROOF_LENGTH = 10
 

@@ -13,7 +13,7 @@ export interface JobTable {
   table: string
   /** The columns that identify a job within its tenant. */
   key: readonly string[]
-  /** A condition besides the due time: the job is open, and no lease is in force. */
+  /** A condition in addition to the due time: the job is open and not under a lease. */
   claimable: string
   /** The column that contains the time since which a job is due. */
   dueAt: string
@@ -34,7 +34,7 @@ export async function claimJobs<Job>(db: Pick<Db, 'query'>, jobs: JobTable, limi
   const due = isDue(jobs)
   const tenants = await db.query<{ tenantId: string; due: number }>({
     name: `${name}-due`,
-    // Choosing the longest due per tenant keeps one tenant's backlog from delaying the jobs of the others.
+    // Choosing the longest-due job per tenant keeps one tenant's backlog from delaying others.
     text: `select tenant_id, count(*)::integer as due
            from (select tenant_id from ${table} where ${due} and not ${isHeld(`${table}.tenant_id`)} order by ${dueAt} limit $1) longest
            group by tenant_id`,
@@ -71,7 +71,7 @@ export function jobsAhead({ table, key, claimable, dueAt, longestWaitMs }: JobTa
   return { table, key: ['tenant_id', ...key], isAhead: ahead, repair: `${dueAt} = now()` }
 }
 
-/** Runs one job and never rejects: a failure is logged, so that one bad row does not block the rows behind it. */
+/** Runs one job and never rejects: a failure is logged, so that one bad row does not block later ones. */
 export async function runJob<Result>(
   log: Pick<Log, 'error'>,
   name: string,

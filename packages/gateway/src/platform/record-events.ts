@@ -26,7 +26,7 @@ export interface NewEvent {
 
 /** Details that appear in the RT format but not in the dealer API's format (webhooks/notification-body.ts). */
 export type EventDetails =
-  /** DELIVERY_UPDATED: the single status of one eSIM that changed. */
+  /** DELIVERY_UPDATED: the status of one eSIM, the only one that changed. */
   | {
       changed: 'esimStatus' | 'smdpStatus'
       esimTranNo: string

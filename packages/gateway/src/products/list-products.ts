@@ -10,7 +10,7 @@ export interface ListedProduct extends SupplierProduct {
   isListed: boolean
   firstSeenAt: Date
   changedAt: Date
-  /** The packages for which this product is bought. */
+  /** The packages that this product is bought for. */
   packageCodes: string[]
 }
 
@@ -20,9 +20,9 @@ export interface ProductSearch {
   keyword?: string | undefined
   country?: string | undefined
   packageType?: 'BASE' | 'TOPUP' | undefined
-  /** Absent: only listed products. */
+  /** Absent: listed products only. */
   isListed?: boolean | undefined
-  /** true: only products sold in packages; false: only the others. */
+  /** true: only products sold in packages; false: only products that are not. */
   isSold?: boolean | undefined
 }
 

@@ -5,15 +5,15 @@ import { SUMS, SUMS_OF_ORDER } from './sums-of-rows.ts'
 
 type Reader = Pick<Db, 'query'>
 
-/** Sums of items in one currency. Amounts are in 1/10 000 of it, and never added across currencies. */
+/** Sums of items in one currency. Amounts are in 1/10 000 of it, and are never added across currencies. */
 export interface Sums {
   items: number
   /** Prices, as debited. */
   sales: bigint
   refunds: bigint
-  /** The cost of the items for which it is known in this currency. */
+  /** The cost of the items with a known cost in this currency. */
   cost: bigint
-  /** The items whose cost in this currency is not known, or not yet known, and their sales less refunds. */
+  /** The items whose cost in this currency is unknown or not yet known, and their sales less refunds. */
   unknownItems: number
   unknownRevenue: bigint
 }
@@ -65,9 +65,9 @@ function tableOf(by: SalesKey, { tenantIds, packageCodes, supplier }: SalesFilte
 }
 
 /**
- * The rows of each tenant in the period: months, and then either the days outside the period are subtracted or the days
- * inside it added, whichever are fewer. For a year and ten thousand tenants, two thirds of which sell something each day,
- * this reads a tenth of the rows.
+ * Each tenant's rows in the period: whole months, from which the days outside the period are subtracted, or to which the
+ * days inside it are added, whichever are fewer. For a year and ten thousand tenants, two thirds of which sell something
+ * each day, this reads a tenth of the rows.
  */
 function rowsByMonths({ from, to, orderType }: SalesFilter): Sql {
   const { months, added, taken } = monthsOf(from, to)
@@ -88,7 +88,7 @@ interface Period {
   to: string
 }
 
-/** Months whose sums, plus those of some days and minus those of others, make up the sums of a period. */
+/** Months whose sums, with some days added and others subtracted, make up the sums of a period. */
 export function monthsOf(from: string, to: string): { months: string[]; added: Period[]; taken: Period[] } {
   const result = { months: [] as string[], added: [] as Period[], taken: [] as Period[] }
   for (let first = `${from.slice(0, 7)}-01`; first <= to; first = nextMonth(first)) {
@@ -157,7 +157,7 @@ export interface DealerBalance {
   /** Amount spent less refunds in the last `basis` days. */
   spent: bigint
   basis: number
-  /** How many whole days the balance and credit will last at the average spend of these days; null: nothing was spent. */
+  /** The number of whole days that the balance and credit will last at these days' average spend; null: nothing was spent. */
   daysLeft: number | null
 }
 

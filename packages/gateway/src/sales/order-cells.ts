@@ -14,7 +14,7 @@ const DELIVERED = 2
 const CLASSES_PER_DOUBLING = 2
 const OUTCOMES = 128
 
-/** SQL: the start of the quarter hour of a cell of a UTC day. */
+/** SQL: the start of a cell's quarter hour on a UTC day. */
 export const startOfCell = (day: string, cell: string) =>
   `(${day}::timestamp + ${cell} / ${OUTCOMES} * interval '15 minutes') at time zone 'utc'`
 /** SQL: the outcome of a cell, with its class of delivery times. */
@@ -57,8 +57,8 @@ export interface OrderPart {
 }
 
 /**
- * Counts the orders of one tenant or of all.
- * @param starts ascending quarter hours: each part ends where the next one begins, and the last one at `end`
+ * Counts the orders of one tenant or of all tenants.
+ * @param starts ascending quarter hours: each part ends at the start of the next, and the last at `end`
  */
 export async function listOrderParts(
   db: Pick<Db, 'query'>,

@@ -15,7 +15,7 @@ export const dayOf = (id: string) => `(${timeOfId(id)} at time zone 'utc')::date
  * the catalogue's cost, which for a day pass is the cost of one day. Nothing is converted.
  */
 const SUPPLIER_COST = `coalesce(i.supplier_charge, i.cost * coalesce((o.package_lines -> i.line_no ->> 'periodNum')::int, 1))`
-/** SQL: the currency of the cost of an item `i`; '' if it is unknown. */
+/** SQL: the currency of an item `i`'s cost; '' if it is unknown. */
 export const COST_CURRENCY = `coalesce(case when i.supplier_charge is null then i.cost_currency else i.supplier_charge_currency end, '')`
 
 /**

@@ -68,7 +68,7 @@ export async function subtractTenants(tx: Tx, tenantIds: readonly string[]): Pro
   for (const text of DELETE_EMPTY) tx.send({ text, values: pairs })
 }
 
-/** Ensures that only one writer works at a time, across all nodes. */
+/** Ensures that only one writer runs at a time across all nodes. */
 async function withLock<Result>(tx: Tx, work: () => Promise<Result>): Promise<Result | undefined> {
   const [row] = await tx.query<{ locked: boolean }>({
     text: `select pg_try_advisory_xact_lock(${advisoryKey('daily sales')}) as locked`,

@@ -22,9 +22,9 @@ export interface StockImport {
   productCode: string
   /** The batch's name; default: the day of the import. */
   batchName?: string | undefined
-  /** When codes expire if their row gives no date. */
+  /** The expiry of codes whose row gives no date. */
   expiresAt?: Date | undefined
-  /** How many days before codes of the batch expire operators are alerted; default 14; null: never. */
+  /** How many days before codes in the batch expire operators are alerted; default 14; null: never. */
   alertDays?: number | null | undefined
   file: Source
   /** A person's answers to the question asked by CsvRefused. */
@@ -75,7 +75,7 @@ export async function importStock(
     const failedLuhn = { count: 0, example: '' }
     let rows = 0
     const flush = async () => {
-      // After the first fault nothing more is stored: the remaining rows are only checked for faults.
+      // After the first fault, nothing more is stored: the remaining rows are only checked.
       if (faults.length === 0 && codes.length > 0) addFaults(await insert(deps, tx, batch, codes, seen))
       codes = []
     }
@@ -192,7 +192,7 @@ async function insert(
     seen.add(row, rows[index]!)
   })
   const taking = findTakenCodes(tx, supplier, rows)
-  // A code that expired here unsold may be imported again with a later date: nobody has ever seen it.
+  // A code that expired here unsold may be imported again with a later date, because nobody has seen it.
   tx.send({
     text: `with deleted as (
              delete from stock_codes where supplier = $1 and state = 'EXPIRED' and held_at is null and fingerprint = any ($2::bytea[])

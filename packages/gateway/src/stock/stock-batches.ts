@@ -4,20 +4,20 @@ import { type IdPage, idPage } from '@dealer-esim/lib/postgres/id-page.ts'
 import { notFound } from '@dealer-esim/lib/refusal.ts'
 import sql, { empty, type Sql } from 'sql-template-tag'
 
-/** One import of codes, and how many of them are sold, expired or available. */
+/** One import of codes: how many are sold, expired or available. */
 export interface StockBatch {
   readonly supplier: string
   readonly batchId: string
   readonly batchName: string
   readonly productCode: string
   readonly importedAt: Date
-  /** How many codes were imported. */
+  /** The number of imported codes. */
   readonly codes: number
   readonly available: number
   readonly expired: number
   /** Codes reserved for eSIMs. Also includes expired codes that were imported again. */
   readonly sold: number
-  /** When the next unsold code expires; null: none will. */
+  /** When the next unsold code expires; null: none expires. */
   readonly nextExpiry: Date | null
   /** Unsold codes that expire within `filter.withinDays` days. */
   readonly expiring: number

@@ -19,7 +19,7 @@ export interface StockCode {
   readonly productCode: string
   readonly iccid: string
   readonly state: CodeState
-  /** The key of the item to which it was sold: orderNo-itemNo. */
+  /** The key of the item it was sold to: orderNo-itemNo. */
   readonly key: string | null
   readonly importedAt: Date
   readonly reservedAt: Date | null
@@ -30,7 +30,7 @@ export interface StockCode {
 /** The minimum number of digits in a search: fewer would match most of the stock. */
 const DIGITS_MIN = 8
 
-/** Finds codes in all stocks whose ICCID begins with these digits. @throws Refusal if there are too few digits */
+/** Finds codes in all stocks whose ICCID begins with these digits. @throws Refusal for too few digits */
 export async function findCodes(db: Pick<Db, 'query'>, typed: string, limit: number): Promise<StockCode[]> {
   const digits = typed.replaceAll(/[\s-]/g, '').replace(/f$/i, '')
   if (!/^\d{8,20}$/.test(digits)) {

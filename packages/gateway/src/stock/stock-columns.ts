@@ -19,7 +19,7 @@ const COLUMNS = [
   ],
 ]
 
-/** What wholesalers call these columns in their own files. */
+/** Wholesalers' names for these columns in their own files. */
 const VENDORS = new Map(
   [
     ['Activation code', 'ac'],
@@ -27,7 +27,7 @@ const VENDORS = new Map(
     ['RSP URL', 'smdpAddress'], // eSIM Go
     ['smdp_plus_uri', 'smdpAddress'],
     ['SM-DP', 'smdpAddress'],
-    ['Bundle', 'bundle'], // eSIM Go's product: all rows of a file must have the same one
+    ['Bundle', 'bundle'], // eSIM Go's product: all rows of a file must have the same product
   ].map(([header, column]) => [headerKey(header!), column!]),
 )
 

@@ -19,7 +19,7 @@ export interface CsvFault {
   row: number
   reason: string
   column?: string
-  /** The cell, unless it is a secret: an activation code, its parts, a PIN or PUK. */
+  /** The cell's content, unless it is a secret: an activation code, its parts, a PIN or PUK. */
   value?: string
 }
 
@@ -30,7 +30,7 @@ export class CsvRefused extends Error {
   readonly faults: readonly CsvFault[]
   /** The total number of faults. */
   readonly count: number
-  /** The file can be read if a person answers this question. */
+  /** The file is readable once a person answers this question. */
   readonly question: FileQuestion | undefined
 
   constructor(
@@ -50,7 +50,7 @@ function faultText({ row, reason, column, value }: CsvFault): string {
   return `${where}: ${reason}${value === undefined ? '' : ` Found: “${value}”.`}`
 }
 
-/** How many faults are reported together: enough to see what is wrong with a file. */
+/** The number of faults reported together: enough to see the problem with a file. */
 export const FAULTS_MAX = 50
 const ROW_LENGTH_MAX = 4_096
 
@@ -63,7 +63,7 @@ export interface EsimFileOptions {
 
 /**
  * Reads eSIMs from a table as it is streamed: `iccid,ac` or `iccid,smdpAddress,matchingId`, then any of the other columns
- * in stock-columns.ts. For an invalid row, its fault is yielded.
+ * in stock-columns.ts. An invalid row yields its fault.
  * @throws CsvRefused for an invalid header, a file that is not a table, and ICCIDs whose last digits are lost
  */
 export async function* parseEsims(
@@ -115,14 +115,14 @@ function esimOf(columns: readonly string[], { row, cells, fault }: TableRow, bun
     return refuse('iccid', `A spreadsheet has rounded this ICCID, so its last digits are lost: ${advice}`)
   }
   const iccid = stripIccidPadding(typed)
-  if (!isIccid(iccid)) return refuse('iccid', 'An ICCID has 18 to 20 digits: correct it.')
+  if (!isIccid(iccid)) return refuse('iccid', 'This is not a valid ICCID: enter 18 to 20 digits.')
   const code = readCode(record)
   if ('reason' in code) return refuse(code.column, code.reason)
   for (const [name, pattern, reason] of PATTERNS) {
     if (record[name] !== undefined && !pattern.test(record[name])) return refuse(name, reason)
   }
   if (record.bundle !== undefined && bundles.add(record.bundle).size > 1) {
-    const advice = 'an import is of one product: make a file for each.'
+    const advice = 'an import contains one product: make a separate file for each.'
     return refuse(
       'bundle',
       `The file also has codes of another bundle, ${[...bundles][0]!.slice(0, SHOWN_LENGTH_MAX)}: ${advice}`,
@@ -133,7 +133,7 @@ function esimOf(columns: readonly string[], { row, cells, fault }: TableRow, bun
     if (record[name] !== undefined) esim[name] = record[name]
   }
   if (record.expiresAt !== undefined) {
-    // A date stands for its start: better too early than too late.
+    // A date means its start: better too early than too late.
     const time = parseDateOrTime(record.expiresAt)
     if (!time) return refuse('expiresAt', 'Use an expiry such as 2026-11-20 or 2026-11-20T13:28:09Z.')
     esim.installBefore = time
@@ -177,10 +177,10 @@ function htmlReason(text: string): string {
 }
 
 const PATTERNS = [
-  ['pin', /^\d{4,8}$/, 'A PIN has 4 to 8 digits.'],
-  ['puk', /^\d{8}$/, 'A PUK has 8 digits.'],
-  ['imsi', /^\d{6,15}$/, 'An IMSI has 6 to 15 digits.'],
-  ['msisdn', /^\+?\d{3,15}$/, 'A phone number has 3 to 15 digits, and may begin with +.'],
+  ['pin', /^\d{4,8}$/, 'A PIN must have 4 to 8 digits.'],
+  ['puk', /^\d{8}$/, 'A PUK must have 8 digits.'],
+  ['imsi', /^\d{6,15}$/, 'An IMSI must have 6 to 15 digits.'],
+  ['msisdn', /^\+?\d{3,15}$/, 'A phone number must have 3 to 15 digits, and may begin with +.'],
   ['confirmationCode', /^\P{Cc}*$/u, 'confirmationCode must have no control characters.'],
   ['apn', /^\P{Cc}*$/u, 'apn must have no control characters.'],
 ] as const

@@ -6,7 +6,7 @@ import { invalidField } from '#catalogue/catalogue-checks.ts'
 import { audit, type By } from '#platform/audit/audit.ts'
 import { lowerLevels } from './stock-levels.ts'
 
-/** How many batches one pass alerts operators about, to keep its transaction short. */
+/** The number of batches that one pass raises alerts about, to keep its transaction short. */
 const ALERTED_PER_PASS = 100
 
 /**
@@ -140,11 +140,10 @@ async function changeCodes(tx: Tx, supplier: string, batchId: string, expiresAt:
 }
 
 /**
- * Takes the unsold codes of a batch out of stock, as if they had expired, in one transaction with the counters. An import of
- * the same codes for the same supplier puts them back. Repeating it changes nothing.
- * Locks: as `setBatchExpiry`, and the counter of the product before the batch.
- * @returns how many codes were withdrawn
- * @throws Refusal if the batch does not exist
+ * Takes the unsold codes of a batch out of stock, as if they had expired, in one transaction with the counters. An import
+ * of the same codes for the same supplier puts them back. Repeating it changes nothing. Locks: as `setBatchExpiry`, and the
+ * counter of the product before the batch.
+ * @returns the number of withdrawn codes @throws Refusal if the batch does not exist
  */
 export function withdrawBatch(
   { db, ids }: { db: Db; ids: Ids },

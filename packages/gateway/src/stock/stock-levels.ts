@@ -13,7 +13,7 @@ export interface StockLevel {
   productCode: string
   available: number
   lowAt: number | null
-  /** The first ten packages on sale for which this product is bought. */
+  /** The first ten packages on sale that this product is bought for. */
   packageCodes: string[]
 }
 
@@ -45,7 +45,7 @@ export async function listStock(db: Pick<Db, 'query'>): Promise<StockLevel[]> {
   }))
 }
 
-/** A code's product and batch, each of which counts it. */
+/** A code's product and batch, which both count it. */
 export interface CountedCode {
   readonly productCode: string
   readonly batchId: string
@@ -124,7 +124,7 @@ export function raiseLevel(tx: Tx, code: CountedCode & { supplier: string }, by:
   })
 }
 
-/** How many codes one pass marks as expired, to keep its transaction short. */
+/** The number of codes that one pass marks as expired, to keep its transaction short. */
 const EXPIRED_PER_PASS = 1_000
 
 /**

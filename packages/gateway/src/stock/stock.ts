@@ -214,7 +214,7 @@ async function reserve(deps: StockDeps, settings: StockSettings, requests: Suppl
 }
 
 /**
- * Finds a code for each key: the one that it already holds, or else the free one that expires first, but not too soon.
+ * Finds a code for each key: the code that it already holds, or else the free code that expires first, but not too soon.
  * Locks the rows it takes and skips rows locked by others. The counters are locked afterwards, in the order of the
  * products.
  */
@@ -271,7 +271,7 @@ async function returnToStock(db: Db, name: string, esim: SuppliedEsim): Promise<
 
 /**
  * Decides whether an earlier call returned the code and crashed before its result was saved: the code is in this stock, and
- * its item holds no code. The code may since have been sold to another item, or have expired.
+ * its item holds no code. The code may have been sold to another item since then, or may have expired.
  */
 async function outcomeOfRepeat(tx: Tx, name: string, { key, iccid }: SuppliedEsim): Promise<CancelOutcome> {
   const returned = await tx.query({

@@ -183,7 +183,7 @@ function listAccountValues(type: SupplierType, config: Record<string, unknown>):
   })
 }
 
-/** Members that affect neither what is sent nor how an answer is read. */
+/** Members that affect neither requests nor the decoding of answers. */
 const UNREAD_MEMBERS = ['dailySpendLimit', 'eventAddresses', 'notices', 'ca', 'cert', 'key', 'webhookPublicKey']
 
 /** The configuration for replaying recorded answers: without a real account or host. @throws DecryptionFailed */

@@ -35,9 +35,9 @@ export interface SupplierSummary {
   /** VERIFICATION_PENDING, or null: nothing to report. */
   status: string | null
   verifiedAt: Date | null
-  /** Which charge was contradicted by the balance at the latest verification; null: none. */
+  /** The charge that the balance contradicted at the latest verification; null: none. */
   verificationFault: string | null
-  /** What was last seen of it. */
+  /** The last observation of it. */
   seen: SeenState
   dailySpend: DailySpend | null
   createdAt: Date
@@ -101,7 +101,7 @@ export async function setSupplier(
   const { name } = input
   await deps.db.tx(async (tx) => {
     const row = await lock(tx, name)
-    // A configuration that cannot be decrypted is replaced as a whole, and counts as belonging to another account.
+    // A configuration that cannot be decrypted is replaced entirely, and counts as another account's.
     const before = decryptConfig(deps, name, row.config) ?? {}
     const kept = input.keepSecrets ? keptSecrets(row.type, before, input.config) : {}
     const config = checkConfig(row.type, { ...input.config, ...kept }) as Record<string, unknown>
@@ -137,8 +137,8 @@ function spendLimitOf(type: SupplierType, config: unknown, verifiedAt: Date | nu
 }
 
 /**
- * The stored secrets that a new configuration does not replace.
- * @throws Refusal if they would be sent to a different address: it may belong to somebody who wants to steal them
+ * The stored secrets that a new configuration keeps.
+ * @throws Refusal if they would be sent to a different address, which may belong to somebody who wants to steal them
  */
 function keptSecrets(
   type: SupplierType,

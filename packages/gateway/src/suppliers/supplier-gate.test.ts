@@ -60,7 +60,7 @@ describe('the breaker', () => {
     expect(call(false)).toBe(false)
   })
 
-  it('interrupts the supplier while it is open or a probe is in progress, but not when a probe is due', () => {
+  it('counts the supplier as interrupted while it is open or probing, but not when a probe is due', () => {
     const { gate, call, pass } = createTestGate()
     expect(gate.isInterrupted).toBe(false)
     for (let n = 0; n < 5; n++) call(true)
@@ -102,7 +102,7 @@ describe('the breaker', () => {
   })
 })
 
-describe('orders that wait for a supplier that hangs', () => {
+describe('orders waiting for a hanging supplier', () => {
   /** No order may wait longer than this once the supplier answers again and its last call has timed out. */
   const WAIT_MAX_MS = 60_000
 
@@ -156,8 +156,8 @@ describe('orders that wait for a supplier that hangs', () => {
   })
 })
 
-describe('the permits', () => {
-  it('are limited to the allowed concurrent calls, and are returned after use', () => {
+describe('supplier permits', () => {
+  it('are limited to the number of concurrent calls, and are returned after use', () => {
     const { gate } = createTestGate({ concurrency: 3 })
     expect([gate.acquire('t', 2), gate.acquire('t', 2), gate.acquire('t', 1)]).toEqual([2, 1, 0])
     gate.complete('t', 1, 10, false)
@@ -183,7 +183,7 @@ describe('the permits', () => {
     expect(gate.acquire('a', 100)).toBe(10)
   })
 
-  it('are offered to waiting requests one by one, at the rate at which permits become free', () => {
+  it('are offered to waiting requests one by one, as permits become free', () => {
     const { gate } = createTestGate({ concurrency: 1 })
     gate.acquire('t', 1)
     const firstMs = gate.retryInMs('t')

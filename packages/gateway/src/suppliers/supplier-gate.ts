@@ -39,7 +39,7 @@ const FIRST_OPEN_MS = 5_000
 /** An order waits for a probe at most as long as for a permit, and never longer than the longest retry. */
 const LONGEST_OPEN_MS = 30_000
 const SHORTEST_WAIT_MS = 20
-/** How often a supplier that lacks money gets a trial purchase, because it may have been topped up. */
+/** How often a supplier that lacks money gets a trial purchase, because its account may have been topped up. */
 const TRIAL_EVERY_MS = 30_000
 /**
  * How long purchases wait for money, except the purchase that makes the next trial. They become due as soon as there is
@@ -140,7 +140,7 @@ function createPermits(concurrency: number, clock: Clock) {
   }
 }
 
-/** closed → open after consecutive failures → half-open after a pause: one probe closes it, or opens it for longer. */
+/** closed → open after consecutive failures → half-open after a pause: one probe closes it or opens it for longer. */
 function createBreaker(clock: Clock) {
   let failures = 0
   let openings = 0

@@ -86,10 +86,7 @@ export const PRICE_DIFFERENCE_COLUMNS = {
   since: (row) => row.seenAt,
 } satisfies Record<string, (row: PriceDifference) => unknown>
 
-/**
- * Lists differences, ordered by supplier and package: those of one supplier, or those after the last row of the previous
- * page.
- */
+/** Lists differences by supplier and package: those of one supplier, or those after the last row of the previous page. */
 export async function listPriceDifferences(
   db: Pick<Db, 'query'>,
   { supplier, after, limit }: { supplier?: string; after?: PriceDifference | undefined; limit: number },
@@ -166,7 +163,7 @@ export function priceAlertLoop(deps: PriceAlertDeps): Loop {
 
 /**
  * Reports each price of a product once, and again only after it has changed. An advisory lock makes concurrent nodes wait,
- * so that only one of them reports it.
+ * so that only one reports it.
  * @returns whether it created an alert
  */
 export async function alertPriceDifferences(deps: Pick<PriceAlertDeps, 'db' | 'ids'>): Promise<boolean> {

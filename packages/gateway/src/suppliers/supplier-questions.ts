@@ -31,7 +31,7 @@ const KEEP = `interval '1 day'`
 
 const IS_DUE = `(q.due_at <= now() or ${isAhead('q.due_at', String(LEASE_MS))})`
 
-/** Questions whose time was set by a fast clock: claims ignore it. */
+/** Questions timed by a fast clock: claims ignore it. */
 export const QUESTIONS_AHEAD: TimesAhead = {
   table: 'supplier_questions',
   key: ['tenant_id', 'order_id', 'item_no'],
@@ -70,7 +70,7 @@ export async function noteQuestions(
   return noted.length
 }
 
-/** Lists items whose questions are due: the longest-waiting one of each tenant before the second of any tenant. */
+/** Lists items with due questions: each tenant's longest-waiting item comes before any tenant's second one. */
 export function listDueQuestions(db: Pick<Db, 'query'>, supplier: string, limit: number): Promise<AskedItem[]> {
   return db.query<AskedItem>({
     name: 'supplier-questions-due',

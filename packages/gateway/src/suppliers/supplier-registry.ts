@@ -23,11 +23,11 @@ export interface ConfiguredSupplier {
   readonly paused: boolean
   /** The supplier has a daily spend limit. Fulfilment reads the limit again for each purchase. */
   readonly hasSpendLimit?: boolean
-  /** What was last seen of the supplier, as far as this node knows. */
+  /** The latest observation of the supplier known to this node. */
   readonly seen?: { last: SeenState }
 }
 
-/** The configured suppliers as far as this node knows them. A change is noticed within seconds. */
+/** The configured suppliers known to this node. A change is noticed within seconds. */
 export interface Suppliers {
   get(name: string): ConfiguredSupplier | undefined
   all(): ConfiguredSupplier[]

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { allows, parseAllowlist } from './allowlist.ts'
 
-describe('an allowlist entry is stored in one spelling', () => {
+describe('allowlist entries have one spelling', () => {
   test.each([
     ['203.0.113.7', '203.0.113.7'],
     [' 203.0.113.7 ', '203.0.113.7'],
@@ -20,7 +20,7 @@ describe('an allowlist entry is stored in one spelling', () => {
     ['::ffff:203.0.113.7/120', '203.0.113.0/24'],
     ['::ffff:0:0/96', '0.0.0.0/0'],
     ['::ffff:203.0.113.7/128', '203.0.113.7'],
-  ])('the allowlist entry %s is stored as %s', (text, entry) => {
+  ])('the entry %s is stored as %s', (text, entry) => {
     expect(parseAllowlist([text])).toEqual({ entries: [entry] })
   })
 
@@ -63,7 +63,7 @@ describe('an ambiguous entry is refused with a message that quotes it', () => {
     expect('fault' in parsed && parsed.fault).toContain(`“${text}”`)
   })
 
-  test('a list with more entries than the limit is also refused', () => {
+  test('a list that exceeds the entry limit is refused too', () => {
     const texts = Array.from({ length: 201 }, (_, index) => `10.0.${index}.0/24`)
     expect(parseAllowlist(texts)).toEqual({ fault: expect.stringContaining('the limit is 200') })
   })

@@ -15,7 +15,7 @@ export interface SecretDeps extends TenantDeps {
   cipher: Pick<Cipher, 'encrypt'>
 }
 
-/** Creates an AppSecret and stores it encrypted as the tenant's current one. Callers show it only once. */
+/** Creates an AppSecret and stores it, encrypted, as the tenant's current one. Callers show it only once. */
 export function insertSecret(
   tx: Tx,
   deps: { ids: Ids; cipher: Pick<Cipher, 'encrypt'> },

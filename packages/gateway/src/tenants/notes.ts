@@ -139,7 +139,7 @@ export async function getTags(db: Pick<Db, 'query'>, tenantId: string): Promise<
   return row.tags
 }
 
-/** A tag, and how many dealers have it. */
+/** A tag, and the number of dealers with it. */
 export interface TagCount {
   tag: string
   dealers: number

@@ -65,13 +65,16 @@ export interface RowKey {
 
 export interface FoundKeys {
   readonly keys: RowKey[]
-  /** null: there are no more rows. */
+  /** null: no more rows. */
   readonly next: Position | null
-  /** Set if reading stopped before the page was full: rows older than this have not been read. */
+  /** Set if reading stopped before the page was full: older rows have not been read. */
   readonly searchedTo: Date | null
 }
 
-/** How many rows are read for one page or count whose conditions have no index. The person then decides whether to go on. */
+/**
+ * The number of rows read for one page or count without an index for the conditions. The person then decides whether to go
+ * on.
+ */
 const READ_ROWS_MAX = 10_000
 const FIRST_READ_ROWS = 2_000
 /** With a first window of an hour, the last one reaches back more than seven years. */
@@ -223,7 +226,7 @@ function nearer(a: string, b: string, ascending: boolean): string {
 }
 
 /**
- * The time of the first row, from one look-up per tenant. Ascending windows begin there, because the years before it may be
+ * The time of the first row, from one look-up per tenant. Ascending windows begin there, because earlier years may be
  * empty.
  */
 async function findOldestMs(
@@ -242,7 +245,7 @@ async function findOldestMs(
   return row === undefined ? 0 : timeOfUuid(row.id)
 }
 
-/** False if there are no rows before this time, in which case the list does not offer to search further back. */
+/** False if there are no rows before this time; the list then does not offer to search further back. */
 async function hasOlder(db: Pick<Db, 'query'>, rows: RowTable, filter: RowFilter, timeMs: number): Promise<boolean> {
   return (await findOldestMs(db, rows, filter, LOWEST_UUID, firstUuidAt(timeMs))) > 0
 }
@@ -352,7 +355,7 @@ export async function countRows(
   return read <= readMax(filter) ? counted : { ...counted, isComplete: false, sums: [] }
 }
 
-/** More rows may be read if some of them may not match. */
+/** More rows may be read if not all of them may match. */
 const readMax = ({ others }: RowFilter) => (others?.length ? READ_ROWS_MAX : COUNTED_ROWS_MAX)
 
 /**

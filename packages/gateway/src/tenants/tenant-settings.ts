@@ -42,7 +42,7 @@ export async function changeSettings(
 ): Promise<{ before: Partial<Settings>; after: Partial<Settings> }> {
   const checked = checkSettings(input)
   return changeTenant(deps, typedId, by, async (tx, tenantId) => {
-    // Lock order: wallets before everything else. An order sees either the whole change or nothing of it.
+    // Lock order: wallets before everything else. An order sees either all of the change or nothing.
     const wallet = await lockTenantWallet(tx, tenantId)
     const tenant = await lockTenant(tx, tenantId)
     const current = currentSettings(tenant, wallet)
@@ -84,7 +84,7 @@ export function textFault(member: keyof typeof TEXTS, text: string): string | un
   return undefined
 }
 
-/** Checks only the form of an e-mail address: only sending an e-mail shows whether it exists. */
+/** Checks only the form of an e-mail address: whether it exists shows only when a mail is sent. */
 export function isEmailAddress(text: string): boolean {
   return text.length <= TEXT_LENGTH_MAX.billingEmail && !UNPRINTABLE_OR_NEW_LINE.test(text) && EMAIL.test(text)
 }
@@ -149,7 +149,7 @@ const AMOUNTS = [
   ['lowBalanceThreshold', 'low-balance threshold'],
 ] as const
 
-/** An unchanged amount may be older than this rule. */
+/** An unchanged amount may predate this rule. */
 function refuseFractions(current: Settings, checked: Partial<Settings>, currencyCode: string): void {
   const fields: Record<string, string> = {}
   for (const [member, label] of AMOUNTS) {

@@ -24,15 +24,15 @@ export interface Tenant {
   fencedUntilMs: number | null
   /** Since a restore, until an operator releases it: every request is refused with 000002. */
   isInRecovery: boolean
-  /** The nodes of the other cell, if only that cell may serve the tenant; null: this cell serves it. */
+  /** The other cell's nodes, if only that cell may serve the tenant; null: this cell serves it. */
   servedBy: ServingNode[] | null
-  /** The restricted key that this is; null: the tenant's own key. */
+  /** The restricted key itself; null: the tenant's own key. */
   key: RestrictedKey | null
   /** The current secret first, then the one in its grace period, if any. */
   secrets: TenantSecret[]
 }
 
-/** A further AppKey of a tenant, for one program (tenants/keys). Its limits are decided with each debit. */
+/** A further AppKey of a tenant, for one program (tenants/keys). Its limits are checked with each debit. */
 export interface RestrictedKey {
   keyId: string
   label: string
@@ -55,7 +55,7 @@ export interface TenantSecret {
   secret: string
   /** Exclusive. null: the current secret. */
   validUntilMs: number | null
-  /** When a request signed with it first arrived; null: not yet. */
+  /** When the first request signed with it arrived; null: not yet. */
   provenAtMs: number | null
 }
 

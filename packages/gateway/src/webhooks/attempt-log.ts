@@ -65,7 +65,7 @@ export function logAttempts(tx: Tx, tenantId: string, attempts: readonly LoggedA
   }
 }
 
-/** True if these values are the same in both attempts, so that one statement can log both with single parameters. */
+/** True if these values are equal in both attempts, so that one statement can log both with single parameters. */
 export function isAlike(one: LoggedAttempt, other: LoggedAttempt): boolean {
   return (
     one.url === other.url &&
@@ -165,7 +165,7 @@ const LINE_SHOWN = 200
  */
 function maskedAnswer(outcome: OutboundOutcome, url: string, signer: Signer): Buffer | null {
   if (outcome.kind !== 'answer' || outcome.body.length === 0) return null
-  // latin1 maps each byte to one character, whatever the encoding of the response.
+  // latin1 maps each byte to one character, whatever the response's encoding.
   let text = outcome.body.toString('latin1')
   for (const secret of secretTexts(url, signer)) text = text.replaceAll(secret, MASK)
   text = text.replaceAll(HEX_SIGNATURE, MASK).replaceAll(BASE64_SIGNATURE, `v1,${MASK}`)

@@ -36,7 +36,7 @@ export interface EventView {
   /** When the next attempt is due. */
   dueAt: Date | null
   /**
-   * When the attempt that made it DELIVERED or DEAD ended; null for other states, and if the log does not reach back that
+   * When the attempt that made it DELIVERED or DEAD ended; null for other states, or if the log does not reach back that
    * far.
    */
   settledAt: Date | null
@@ -52,13 +52,13 @@ export interface AttemptView {
   notifyType: string
   attemptNo: number
   url: string
-  /** The IP address to which the attempt connected. */
+  /** The IP address that the attempt connected to. */
   address: string | null
   startedAt: Date
   durationMs: number
   httpStatus: number | null
   acknowledged: boolean
-  /** 'acknowledged', or what went wrong. */
+  /** 'acknowledged', or the error. */
   outcome: string
   /** The first 4 KiB of the response. */
   answer: string | null

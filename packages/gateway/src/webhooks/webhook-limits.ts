@@ -1,6 +1,6 @@
 import { EVENT_TIMEOUT_MS } from '@dealer-esim/contract'
 
-/** Requests that this node has in flight at the same time. Limits sockets and memory. */
+/** The number of requests that this node has in flight. Limits sockets and memory. */
 export const IN_FLIGHT_MAX = 512
 /** The part of IN_FLIGHT_MAX available to endpoints whose latest attempt failed. */
 export const FAILING_IN_FLIGHT_MAX = IN_FLIGHT_MAX / 2
@@ -17,19 +17,19 @@ export const ENDPOINT_IN_FLIGHT_MAX = 64
  * maximum.
  */
 export const ENDPOINT_IN_FLIGHT_FIRST = 2
-/** How many requests a hanging receiver can hold. */
+/** The number of requests that a hanging receiver can hold. */
 export const ENDPOINT_IN_FLIGHT_MIN = 2
 
 /** Events claimed for an endpoint that responds promptly, as a multiple of its in-flight limit. */
 export const CLAIM_AHEAD_FACTOR = 8
-/** After this many consecutive claims, one starts with the first due event again, to find events that were committed late. */
+/** After this many consecutive claims, one starts at the first due event again, to find events committed late. */
 export const CLAIMS_BEFORE_RESTART = 16
 /** Nothing is claimed ahead for endpoints that respond more slowly than this on average. */
 export const PROMPT_MS = 1_000
 /** Events of this node that are claimed, in flight or waiting for their result to be saved. Limits memory. */
 export const CLAIMED_MAX = 5_000
 
-/** How long a claim holds its endpoint queue. After that, another node can send the events of a crashed one. */
+/** How long a claim holds its endpoint queue. Another node can then send a crashed node's events. */
 export const LEASE_MS = 30_000
 /**
  * An attempt starts only if the lease lasts at least this much longer: the attempt's time limit, plus time to save the
@@ -41,13 +41,13 @@ export const LEASE_MARGIN_MS = EVENT_TIMEOUT_MS + 5_000
 export const POLL_MS = 1_000
 /** The pause between passes: under load there are thousands of wakeups per second. */
 export const PASS_GAP_MS = 4
-/** Tenants listed in one pass; the next pass continues after them. */
+/** The number of tenants listed in one pass; the next pass continues after them. */
 export const TENANTS_PER_PASS = 500
 /** Tenants per claim transaction. */
 export const TENANTS_PER_CLAIM = 20
 /** Events that one step marks UNSENT, or that one step of a replay makes due. */
 export const STEP_MAX = 1_000
-/** Results saved by one transaction. */
+/** The number of results saved by one transaction. */
 export const RESULTS_MAX = 1_000
 /** After a batch of at least this many results, the next transaction waits for more. */
 export const RESULTS_TO_GATHER = 8
@@ -55,7 +55,7 @@ export const RESULTS_GATHER_MS = 40
 
 /** A response is cut off at this size and counts as complete. */
 export const ANSWER_READ_BYTES = 64 * 1024
-/** How much of a response the log keeps. */
+/** The amount of a response that the log keeps. */
 export const ANSWER_KEPT_BYTES = 4 * 1024
 
 const SECOND = 1_000
@@ -75,7 +75,7 @@ export const RETRY_STEPS_MS: readonly number[] = [
   24 * HOUR,
   24 * HOUR,
 ]
-/** Retry-After is honoured up to this multiple of the step. */
+/** Retry-After is honoured up to this many times the step. */
 export const RETRY_AFTER_MAX_STEPS = 2
 /**
  * An event can be sent until this many days after it was recorded: its first attempts take almost 6 days, and a DEAD event

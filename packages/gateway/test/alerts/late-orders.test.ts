@@ -27,7 +27,7 @@ beforeAll(async () => {
 })
 afterAll(() => shop.close())
 
-/** Deliveries in the last hour that took this long, according to the supplier's attempts. */
+/** Deliveries in the last hour with this duration, according to the supplier's attempts. */
 async function deliver(supplier: string, count: number, tookMs: number): Promise<void> {
   const at = Date.now() - 60 * MINUTE_MS
   const id = (ms: number, n: number) => `${firstUuidAt(ms).slice(0, 24)}${String(n).padStart(12, '0')}`

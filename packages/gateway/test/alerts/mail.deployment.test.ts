@@ -44,7 +44,7 @@ beforeEach(async () => {
   smtp.mails.length = 0
   smtp.recipients.length = 0
   for (const table of ['mails', 'alerts']) await db.query({ text: `delete from ${table}` })
-  // Removes what another test, or a first attempt of the same one, has left behind.
+  // Removes leftovers of another test, or of a first attempt of this one.
   await db.query({ text: `delete from people where email like '%.example'` })
   await db.query({ text: 'update wallets set low_balance_threshold = null, low_balance_alerted_percent = 0' })
 })
@@ -79,7 +79,7 @@ async function buyOne(gateway: GatewayProcess): Promise<bigint> {
   return BigInt(data.balanceAfter)
 }
 
-/** Waits until this many e-mails have arrived at the receiver. Their rows are marked only after that. */
+/** Waits until this many e-mails have reached the receiver. Their rows are marked only afterwards. */
 const arrived = (count: number) => expect.poll(() => smtp.mails.length, { timeout: 20_000 }).toBe(count)
 
 function raiseAlert(message: string, kind: AlertKind = 'LOW_STOCK'): Promise<void> {
@@ -98,7 +98,7 @@ const mails = () =>
   })
 
 describe('alert mails', () => {
-  it('a person receives no mail about kinds of alerts that they have muted', async () => {
+  it('a person receives no mail about the kinds of alerts that they have muted', async () => {
     await start({ OPERATOR_EMAIL: '' })
     for (const [email, muted] of [
       ['quiet@operator.example', '{LOW_STOCK}'],
@@ -222,7 +222,7 @@ describe('alert mails', () => {
     expect(smtp.mails[0]!.text).toContain('Now.')
   })
 
-  it("the operator's alerts go to OPERATOR_EMAIL, otherwise to the operator's staff", async () => {
+  it("the operator's alerts go to OPERATOR_EMAIL or, if it is not set, to the operator's staff", async () => {
     await db.query({
       text: `insert into people (person_id, email, name, role, password_hash)
              values (gen_random_uuid(), 'staff@operator.example', 'S', 'OPERATOR_STAFF', 'x'),
@@ -304,7 +304,7 @@ describe('alert mails', () => {
     expect(rows.map((row) => row.message.slice(21, row.message.indexOf('.')))).toEqual(['1', '2', '1000 or more'])
   })
 
-  it('an invitation contains the link shown to the operator, which is stored only encrypted', async () => {
+  it('an invitation mail contains the link shown to the operator, and the link is stored only encrypted', async () => {
     await nobodyRuns()
     const cli = { DATABASE_URL: database.url, MASTER_KEY, DATA_DIR: '/nonexistent', ...env }
     const made = await adminJsonWith<{ link: string; mailed: boolean }>(
@@ -369,7 +369,7 @@ describe('a failed mail', () => {
   })
 })
 
-describe('a worker that is killed', () => {
+describe('a killed worker', () => {
   const leasesEnd = () => db.query({ text: 'update mails set lease_until = now() where lease_until is not null' })
 
   it.each(['mail.claimed', 'mail.taken-over'])('at %s neither loses a mail nor sends one twice', async (point) => {
@@ -383,7 +383,7 @@ describe('a worker that is killed', () => {
     expect(smtp.mails[0]!.text).toContain(`Killed at ${point}.`)
   })
 
-  it('between sending and saving sends the mail again with the same Message-ID', async () => {
+  it('causes a second mail with the same Message-ID if it dies between sending and saving', async () => {
     const killed = await start({ PAUSE_AT: 'mail.sent' })
     await raiseAlert('Twice.')
     await killed.exited

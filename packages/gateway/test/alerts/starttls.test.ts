@@ -49,14 +49,14 @@ async function send(url: string): Promise<string> {
   return smtp.mails[0]?.isEncrypted ? 'encrypted' : 'plain'
 }
 
-describe('a mail server whose certificate no public authority signed', () => {
+describe('a mail server without a publicly trusted certificate', () => {
   it('is used on loopback, where nobody can intercept the connection', async () => {
     expect(await send(`smtp://localhost:${port}`)).toBe('encrypted')
     expect(await send(`smtp://127.0.0.1:${port}`)).toBe('encrypted')
   })
 
   // Linux connects 0.0.0.0 to this machine, but it is not a loopback address.
-  it('is refused elsewhere', async () => {
+  it('is refused on any other host', async () => {
     expect(await send(`smtp://0.0.0.0:${port}`)).toMatch(/certificate/)
     expect(smtp.mails).toEqual([])
   })

@@ -124,7 +124,7 @@ describe('each tenant pays its own price', () => {
     }
   })
 
-  test('a fixed price for every package applies to packages without another price, including later ones', async () => {
+  test('a fixed price for all packages applies to each package without another price, including new ones', async () => {
     const flat = await testbed.addTenant('CHF')
     expect(prices(await now(), flat)).toEqual({})
     await createPlan(testbed.deps, 'FLAT', testbed.by)
@@ -142,7 +142,7 @@ describe('each tenant pays its own price', () => {
     }
   })
 
-  test('a package without a price in the tenant’s currency is unknown, unlike a package that is off sale', async () => {
+  test('a package without a price in the tenant’s currency is reported as unknown, not as off sale', async () => {
     const snapshot = await now()
     expect(offered(snapshot, euro, 'B')).toBe('310241')
     expect(offered(snapshot, retail, 'NOBODY')).toBe('310241')
@@ -152,7 +152,7 @@ describe('each tenant pays its own price', () => {
 })
 
 describe('plans and groups', () => {
-  test('keep all prices when they are renamed, and report the change to their tenants once', async () => {
+  test('keep all prices when renamed, and report the change to their tenants once', async () => {
     const before = await now()
     const wanted = [retail, gold, grouped, special, euro].map((buyer) => prices(before, buyer))
     await renamePlan(testbed.deps, 'PARTNERS', 'ALLIES', testbed.by)
@@ -212,7 +212,7 @@ describe('plans and groups', () => {
   })
 })
 
-test('changes in the same transaction share one version and one time limit', async () => {
+test('changes in one transaction share one version and one time limit', async () => {
   const { db, deps, by } = testbed
   const tenants = [await testbed.addTenant('USD'), await testbed.addTenant('USD')]
   const { version } = await now()
@@ -313,7 +313,7 @@ describe('the change feed', () => {
     expect(prices(await now(), retail, { updatedSince: new Date(0).toISOString() })).not.toHaveProperty('NOBODY')
   })
 
-  test('never lists a package that had a price for the tenant only while it was off sale', async () => {
+  test('never lists a package that was off sale whenever the tenant had a price for it', async () => {
     const [yen, other] = [await testbed.addTenant('JPY'), await testbed.addTenant('JPY')]
     const usd = (packageCode: string) => ({ packageCode, price: 10_000, currencyCode: 'USD' })
     await testbed.put({ ...usd('DRAFT'), status: 'OFF_SALE' }, usd('LATE'))
@@ -338,14 +338,14 @@ describe('the change feed', () => {
     expect(prices(await now(), yen, all)).toMatchObject({ LATE: 'OFF_SALE' })
   })
 
-  test('contains no new version for a change without an effect', async () => {
+  test('gets no new version from a change without effect', async () => {
     const { version } = await now()
     await testbed.put({ packageCode: 'NOBODY', name: 'Renamed' })
     await setTenantPlan(testbed.deps, gold.tenantId, 'GOLD', testbed.by)
     expect((await now()).version).toBe(version)
   })
 
-  test('has no gaps for a poller during concurrent changes', async () => {
+  test('lets a poller miss nothing during concurrent changes', async () => {
     const buyer = await testbed.addTenant('USD')
     const poller = testbed.freshCatalogue()
     const known: Record<string, unknown> = prices(await poller.latest(), buyer)

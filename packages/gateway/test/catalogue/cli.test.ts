@@ -73,7 +73,7 @@ test('packages and prices can be set, shown and listed', async () => {
   expect(await adminJson('price', 'plan', 'delete', 'FLAT')).toEqual({ planName: 'FLAT', deleted: true })
 })
 
-test('every price command accepts a tenant id in capitals', async () => {
+test('every price command accepts a tenant id in upper case', async () => {
   const { tenantId } = await adminJson('tenant', 'create', '--name', 'Loud')
   const typed = tenantId.toUpperCase()
   const pays = async () => (await adminJson('price', 'list', 'JP_1_7', '--tenant', typed))[0]
@@ -111,7 +111,7 @@ test('the error names a file that cannot be written', async () => {
   )
 })
 
-test('importing an export changes nothing, as its dry run confirms', async () => {
+test('importing an export changes nothing, and its dry run says so', async () => {
   const file = join(folder, 'part.csv')
   expect(await adminJson('package', 'export', file, '--country', 'JP')).toMatchObject({ packages: 1, format: 'csv' })
   expect(await adminJson('package', 'import', file, '--dry-run')).toMatchObject({

@@ -41,7 +41,7 @@ const PACKAGES: [file: string, encoding?: TableAnswers['encoding']][] = [
 ]
 
 test.each(PACKAGES)(
-  '%s imports both packages, after a person has chosen the encoding if it is uncertain',
+  '%s imports both packages, once a person has chosen the encoding if it is uncertain',
   async (file, encoding) => {
     if (encoding !== undefined) {
       const { question } = await imported(file)
@@ -58,7 +58,7 @@ test.each(PACKAGES)(
 )
 
 const OTHERS: [file: string, advice: RegExp][] = [
-  ['libreoffice.xls', /Excel workbook of an old form \(\.xls\)/],
+  ['libreoffice.xls', /Excel workbook in the old format \(\.xls\)/],
   ['libreoffice.ods', /OpenDocument spreadsheet \(\.ods\)/],
   ['portal.xls', /web page/],
 ]
@@ -74,7 +74,7 @@ async function esims(file: string) {
   return rows
 }
 
-test('esim-go.csv is accepted without any change', async () => {
+test('esim-go.csv is accepted as it is', async () => {
   expect(await esims('esim-go.csv')).toMatchObject([
     { row: 2, esim: { iccid: '8985200000000010126', ac: 'LPA:1$rsp.example.com$AB-12' } },
   ])

@@ -28,7 +28,7 @@ async function importStock(file: string | Buffer, query: Record<string, string> 
   return typeof body === 'string' ? JSON.parse(body.trimEnd().split('\n').at(-1)!) : body
 }
 
-test('an Excel workbook is read, and the importer reports a workbook in an unsupported format', async () => {
+test('an Excel workbook is imported, and an unsupported workbook format is reported', async () => {
   expect(await importPackages(corpus('libreoffice.xlsx'))).toMatchObject({ added: 2, errors: [] })
   for (const file of ['libreoffice.xls', 'libreoffice.ods']) {
     const { errors } = await importPackages(corpus(file))

@@ -198,7 +198,7 @@ describe('a file with errors', () => {
 describe('a row for an existing package', () => {
   const read = async () => JSON.parse(await exported('json', { packageCodes: ['JP_1_7'] }))[0]
 
-  test('keeps a value whose cell is empty, and clears a value whose cell contains a hyphen', async () => {
+  test('keeps the value if a cell is empty, and clears it if the cell contains a hyphen', async () => {
     const before = await read()
     const dry = await imported('csv', 'packageCode,price:USD\nJP_1_7,4.75', { dryRun: true })
     expect(dry).toMatchObject({ imported: false, changed: 1 })

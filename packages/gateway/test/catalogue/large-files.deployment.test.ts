@@ -96,7 +96,7 @@ function bigFile(): string {
   return file
 }
 
-test('packages are imported with a heap smaller than the file, and progress is shown', async () => {
+test('a file larger than the heap is imported, and progress is shown', async () => {
   const file = bigFile()
   expect(readFileSync(file).length).toBeGreaterThan(70 * 2 ** 20)
   const env = { DATABASE_URL: database.url, DATA_DIR: folder }

@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => testbed.close())
 
-test('the change feed reports whether a package can still be topped up after either package has moved', async () => {
+test('the change feed reports whether a package can still be topped up after it or its top-up changes supplier', async () => {
   const usd = { price: 10_000, currencyCode: 'USD' }
   const from = (...names: string[]) => ({ suppliers: names.map((supplier) => ({ supplier, productCode: 'P' })) })
   const all = ['MOVED', 'TWO_SUPPLIERS', 'ELSEWHERE', 'UNRELATED']

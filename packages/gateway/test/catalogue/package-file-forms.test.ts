@@ -59,12 +59,15 @@ test.each([
   ['1,250', 'This could mean 1.25 or 1250: enter the one that you mean.'],
   ['1.250', 'This could mean 1.25 or 1250: enter the one that you mean.'],
   ['1.250,00', /could mean/],
-])('in a file with semicolons, a price of %s is refused because it may mean two amounts', async (price, reason) => {
-  const { imported: done, errors } = await imported(`packageCode;price:USD\nCOMMA;${price}\n`)
-  expect(done).toBe(false)
-  const text = typeof reason === 'string' ? reason : expect.stringMatching(reason)
-  expect(errors).toMatchObject([{ row: 2, column: 'price:USD', value: price, reason: text }])
-})
+])(
+  'in a semicolon-separated file, the price %s is refused because it could mean two amounts',
+  async (price, reason) => {
+    const { imported: done, errors } = await imported(`packageCode;price:USD\nCOMMA;${price}\n`)
+    expect(done).toBe(false)
+    const text = typeof reason === 'string' ? reason : expect.stringMatching(reason)
+    expect(errors).toMatchObject([{ row: 2, column: 'price:USD', value: price, reason: text }])
+  },
+)
 
 test('a price below one cannot contain a thousands separator, so three decimals are unambiguous', async () => {
   await imported(`packageCode;price:USD\nCOMMA;0,125\n`)
@@ -81,7 +84,7 @@ test.each([
   expect(await find('SIZE')).toMatchObject({ volume: bytes })
 })
 
-test('a volume of three bytes is marked as doubtful', async () => {
+test('a volume of three bytes is flagged as doubtful', async () => {
   const report = await imported(`${HEAD}\n${row({ packageCode: 'TINY', volume: '3' })}\n`)
   expect(report).toMatchObject({
     doubtful: 1,
@@ -116,7 +119,7 @@ test.each([
   expect((await imported(file)).errors).toMatchObject([{ row: 0, reason: expect.stringMatching(reason) }])
 })
 
-test('a name that another program has damaged is refused', async () => {
+test('a name garbled by another program is refused', async () => {
   const file = `${HEAD}\n${row({ packageCode: 'D1', name: 'C\uFFFDte' })}\n${row({ packageCode: 'D2', name: 'CÃ´te' })}\n`
   expect((await imported(file)).errors).toMatchObject([
     { row: 2, column: 'name', value: 'C\uFFFDte' },
@@ -124,7 +127,7 @@ test('a name that another program has damaged is refused', async () => {
   ])
 })
 test.each(['price:UDS', 'retailPrice:USX', 'price:usb'])(
-  'a column %s is refused, because its currency does not exist',
+  'the column %s is refused because its currency does not exist',
   async (header) => {
     const { imported: done, errors } = await imported(`packageCode,${header}\nE1,4.50\n`)
     expect(done).toBe(false)
@@ -132,7 +135,7 @@ test.each(['price:UDS', 'retailPrice:USX', 'price:usb'])(
   },
 )
 
-test('a cost in a currency that does not exist is refused', async () => {
+test('a cost in a nonexistent currency is refused', async () => {
   const file = `${HEAD},costPrice1,costCurrency1\n${row({ packageCode: 'COST' })},1.00,UDS\n`
   expect((await imported(file)).errors).toMatchObject([
     { row: 2, column: 'costCurrency1', reason: expect.stringMatching(/ISO 4217/) },

@@ -11,8 +11,8 @@ import { openShop } from '../harness/open-shop.ts'
 import { addPackage, addSupplier, addTenant, payOrders, type Shop, statuses, waitUntil } from '../harness/shop.ts'
 
 /*
- * Packages that contain the same supplier twice: a supplier has one key per eSIM, and only a stock sells a different
- * product under it.
+ * Packages that list the same supplier twice: a supplier has one key per eSIM, and only stock sells a different product
+ * under it.
  */
 
 let shop: Shop
@@ -32,7 +32,7 @@ const BY = { actor: 'cli:test' } as const
 const route = (supplier: string, productCode: string) => ({ supplier, productCode })
 const put = (packageCode: string, ...suppliers: object[]) =>
   putPackages(shop, [packageInput({ packageCode, suppliers })], BY)
-const refusalOf = (name: string) => new RegExp(`^suppliers\\[2\\].supplier: ${name} is named twice, `, 'm')
+const refusalOf = (name: string) => new RegExp(`^suppliers\\[2\\].supplier: ${name} is listed twice, `, 'm')
 
 it('a package that lists a supplier twice is refused with advice', async () => {
   const putting = put('TWICE', route('sandbox', 'X'), route('warehouse', 'A'), route('sandbox', 'Y'))
@@ -62,7 +62,7 @@ it('an existing package that lists a supplier twice can be taken off sale and pr
   expect(await setOnSale(shop, { packageCodes: ['OLD'] }, false, BY)).toEqual(['OLD'])
 })
 
-it('a package with two products from one stock sells the second after the first is used up', async () => {
+it('a package with two products from one stock sells the second once the first is used up', async () => {
   await put('FROM_STOCK', route('warehouse', 'A'), route('warehouse', 'B'))
   const file = Readable.from([`iccid,ac\n${makeIccid('8985', 1)},LPA:1$smdp.example.com$CODE-1`])
   await importStock(shop, { supplier: 'warehouse', productCode: 'B', file }, BY)

@@ -80,7 +80,7 @@ it('the target cell opens only once the source cell has closed', async () => {
   expect(rows).toEqual([{ state: 'SWITCHED', heldUntil: '-infinity' }])
 })
 
-it('a target cell opens only once, so that a late answer does not undo a move', async () => {
+it('a target cell opens only once, so a late answer does not undo a move', async () => {
   const move = { tenantId: dealer.tenantId, moveId: dealer.tenantId }
   await target.deps.db.query({ text: `update tenant_moves set state = 'DONE'` })
   expect(await openTarget({ name: 'eu1', db: target.deps.db }, move)).toBe(false)

@@ -25,7 +25,7 @@ async function faultOf(name: string, metricsPort: number): Promise<string | unde
   return node!.fault
 }
 
-it('a node is reported as ready, in another cell or absent', async () => {
+it('a node is reported as ready, as belonging to another cell, or as absent', async () => {
   const { metricsPort } = (await gateway.waitForLog(({ msg }) => msg === 'ready')) as { metricsPort: number }
   expect(await faultOf('eu1', metricsPort)).toBeUndefined()
   expect(await faultOf('eu2', metricsPort)).toMatch(/CELL_NAME is eu1. Set CELL_NAME=eu2/)

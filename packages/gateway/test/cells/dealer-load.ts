@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Answer, call, type Dealer } from '../harness/api-node.ts'
 
-/** A dealer whose callers order one eSIM or top-up after another, and repeat some of the acknowledged orders. */
+/** A dealer whose callers place one order or top-up after another, and repeat some of the acknowledged orders. */
 export interface DealerLoad {
   dealer: Dealer
-  /** In the order in which they were acknowledged, by caller. */
+  /** In order of acknowledgement, by caller. */
   readonly acknowledged: readonly AcknowledgedOrder[][]
   readonly sums: Readonly<Sums>
   /** Answers that a dealer does not expect. */
@@ -30,10 +30,7 @@ interface Sums {
    * ones.
    */
   refused: number
-  /**
-   * Connections closed without an answer: a load balancer being reloaded closes idle ones, even if they are just being
-   * used.
-   */
+  /** Connections closed without an answer: a reloading load balancer closes idle ones, even while they are being used. */
   reconnected: number
 }
 
@@ -48,11 +45,11 @@ const CALLERS = 3
 const IDLE_CONNECTIONS_MAX = 4 * CALLERS
 const THINK_MS = 80
 const RETRY_MS = 50
-/** How many orders there are per top-up, and per repeat of an acknowledged order. */
+/** The number of orders per top-up, and per repeat of an acknowledged order. */
 const TOP_UP_EACH = 6
 const REPLAY_EACH = 4
 
-/** Answers after which a dealer repeats the order with the same transactionId. */
+/** Answers that make a dealer repeat the order with the same transactionId. */
 const REPEATED: ReadonlySet<string> = new Set(['000001', '000002'])
 /** No cell serves the dealer any more: many times as long as a move on a busy machine. */
 const UNSERVED_MAX_MS = 90_000
@@ -120,7 +117,7 @@ export function startDealerLoad(at: { baseUrl: string }, dealer: Dealer, esimTra
   const callers = acknowledged.map(async (own) => {
     for (let turn = 1; !isStopped; turn++) {
       await order(own, turn % TOP_UP_EACH === 0)
-      // One from before the last switch and a new one.
+      // One top-up from before the last switch, and a new one.
       const earlier = own.filter(({ isTopUp }) => !isTopUp)
       if (turn % REPLAY_EACH === 0) await replay(earlier[(turn * turn) % earlier.length]!)
       await delay(THINK_MS)

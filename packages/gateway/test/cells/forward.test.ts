@@ -20,7 +20,7 @@ interface Got {
 
 const got: Got[] = []
 let drops = false
-/** What the other cell answers instead of the default. */
+/** The other cell's answer in place of the default. */
 let answered: string | undefined
 /** Accepts the next request, which then gets no answer. */
 let hold: ((request: IncomingMessage) => void) | undefined
@@ -96,7 +96,7 @@ it('a request reaches the other cell unchanged, and the answer reaches the calle
   expect(await node.deps.db.query({ text: 'select from request_ids' })).toEqual([])
 })
 
-it('a request in absolute form is forwarded by its path', async () => {
+it('an absolute-form request is forwarded by its path', async () => {
   const connection = openConnection(node.port)
   connection.write(requestText(dealer, 'esim/order', { body }).replace(' /', ' http://gateway.example/'))
   const [answer] = await connection.answers(1)
@@ -142,7 +142,7 @@ it('a request that contains the secret is forwarded only to private addresses', 
   await logging.stop()
 })
 
-it('an unreachable node is replaced by the next one, and without any node the request is refused', async () => {
+it('a request skips an unreachable node, and is refused if no node can be reached', async () => {
   const closed = await freePort()
   await moveTo(closed, otherPort)
   expect((await order()).status).toBe(409)
@@ -152,7 +152,7 @@ it('an unreachable node is replaced by the next one, and without any node the re
   expect(got).toHaveLength(1)
 })
 
-it('a cell that considers this node a caller without HTTPS looks unavailable to callers of both APIs', async () => {
+it('a cell that refuses this node for lack of HTTPS looks unavailable to callers of both APIs', async () => {
   const refusing = await startNode(database.url, { TRUSTED_PROXIES: '127.0.0.1' })
   answered = (await call(refusing, dealer, 'esim/order', { body })).text
   expect((await order()).code).toBe('000002')
@@ -161,7 +161,7 @@ it('a cell that considers this node a caller without HTTPS looks unavailable to 
   await refusing.stop()
 })
 
-it('a request whose outcome is unknown is not sent again', async () => {
+it('a request with an unknown outcome is not sent again', async () => {
   await moveTo(otherPort, otherPort)
   drops = true
   expect((await order()).code).toBe('000001')

@@ -111,7 +111,7 @@ async function listCell({ name, gateway }: Cell) {
 async function measureP99Ms({ load }: Cell): Promise<number> {
   const first = load.requested.length
   await delay(PHASE_MS)
-  const timesMs = load.requested.slice(first).flatMap(({ durationsMs }) => durationsMs) // of those that were answered
+  const timesMs = load.requested.slice(first).flatMap(({ durationsMs }) => durationsMs) // among those that were answered
   timesMs.sort((a, b) => a - b)
   expect(timesMs.length, 'orders in a phase').toBeGreaterThan(CALLERS)
   return timesMs[Math.ceil(timesMs.length * 0.99) - 1]!

@@ -71,7 +71,7 @@ it('an order admitted before the fence is refused as a whole, without affecting 
   expect(await balance()).toBe(before)
 })
 
-it('the next request is answered with Retry-After because of the fence, which ends on its own', async () => {
+it('during the fence, requests are answered with Retry-After, and the fence ends on its own', async () => {
   expect((await call(node, dealer, 'health')).code).toBe('000000')
   await setFence(move, 1_000)
   const refused = await call(node, dealer, 'health')
@@ -79,7 +79,7 @@ it('the next request is answered with Retry-After because of the fence, which en
   await expect.poll(async () => (await order(dealer)).code).toBe('000000')
 })
 
-it('the fence waits for a transaction that has written, and records its rows', async () => {
+it('the fence waits for a transaction that has already written, and records its rows', async () => {
   const events: string[] = []
   const fenced = await node.deps.db.tx(async (tx) => {
     await tx.query({ text: 'update wallets set updated_at = now() where tenant_id = $1', values: [dealer.tenantId] })
@@ -127,7 +127,7 @@ it.each([
   await waitUntilIdle(move, shapes)
 })
 
-it('the source is not closed after the fence has ended, or before every change has been copied', async () => {
+it('the source closes only during the fence, and only once every change has been copied', async () => {
   await fenceUnnoticed('-infinity')
   expect(await closeSource(move)).toBe(false)
   await order(dealer)

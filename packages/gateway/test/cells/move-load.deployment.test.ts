@@ -91,7 +91,7 @@ async function buyEsim(dealer: Dealer): Promise<string> {
 }
 
 it.skipIf(!isRunnable)(
-  'moving a dealer there and back under load neither loses nor duplicates anything',
+  'moving a dealer there and back under load loses nothing and duplicates nothing',
   { timeout: 900_000 },
   async () => {
     const esims = await Promise.all(dealers.map(buyEsim))
@@ -167,7 +167,7 @@ async function expectSold({ dealer, acknowledged }: DealerLoad, cell: TestCell):
   expect(orders.map(({ transactionId }) => transactionId).sort()).toEqual(
     ['first', ...all.map(({ transactionId }) => transactionId)].sort(),
   )
-  // Orders that a caller placed one after another are debited in that order, whichever cell did it.
+  // A caller's consecutive orders are debited in that order, whichever cell debits them.
   const places = new Map(orders.map(({ transactionId }, place) => [transactionId, place]))
   for (const own of acknowledged) {
     const found = own.map(({ transactionId }) => places.get(transactionId)!)

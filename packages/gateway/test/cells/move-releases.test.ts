@@ -55,7 +55,7 @@ function run(progress: MoveDeps['progress'] = () => {}) {
   )
 }
 
-/** To the next release, on whose schema this one would run. */
+/** To the next release, whose schema this release can run on. */
 async function upgradeTarget(): Promise<void> {
   await targetDb.query({ text: `insert into schema_migrations values (9999, '9999_next_release.sql', 'next')` })
   await targetDb.query({ text: `insert into schema_releases values ($1, 'next')`, values: [RELEASE + 1] })
@@ -71,7 +71,7 @@ const statesOfMove = () =>
 
 const OF_TARGET = /^Cell eu1: This database is newer than this release: it has 9999_next_release\.sql/
 
-it('a resumed mover does not copy anything into a target with another release', async () => {
+it('a resumed move copies nothing into a target that runs another release', async () => {
   const killed = run(() => {
     throw new Error('killed')
   })
@@ -93,7 +93,7 @@ it('the source continues to serve the dealer if the target was upgraded while ro
   expect(await statesOfMove()).toEqual(['COPYING', 'COPYING'])
 })
 
-it('the target serves the dealer if it was upgraded after the source had closed, and the move stays open', async () => {
+it('the target serves the dealer if it was upgraded after the source closed, and the move stays open', async () => {
   const isOpen = 'cell eu1 serves the dealer'
   const interrupted = run((line) => {
     if (line === isOpen) throw new Error('killed')

@@ -78,7 +78,7 @@ async function sellEverything(cell: TestCell): Promise<void> {
   expect((await order(cell, 'open', 'SANDBOX_OK')).code).toBe('000000')
 }
 
-/** Removes the traces of a move: it changes the tenant's versions, and is itself recorded in the audit log. */
+/** Removes the traces of a move, which changes the tenant's versions and is recorded in the audit log. */
 function withoutTraces(rows: Record<string, string[]>): Record<string, string[]> {
   return {
     ...rows,
@@ -110,7 +110,7 @@ async function expectSums({ db }: TestCell): Promise<void> {
   await expectMonthsToEqualRows(db)
 }
 
-it('a dealer moves there and back with all its rows, and its used ids count in both cells', {
+it('a dealer moves there and back with all its rows, and its used ids stay used in both cells', {
   timeout: MOVES_TIMEOUT_MS,
 }, async () => {
   const { main, eu1 } = cells
@@ -159,7 +159,7 @@ it('a dealer moves there and back with all its rows, and its used ids count in b
   expect((await json(eu1, 'health', {})).code).toBe('101004')
 })
 
-it('an aborted move leaves the dealer in its cell, and leaves no rows in the other cell', {
+it('an aborted move leaves the dealer in its cell, and no rows in the other cell', {
   timeout: MOVES_TIMEOUT_MS,
 }, async () => {
   const { main, eu1 } = cells
@@ -172,7 +172,7 @@ it('an aborted move leaves the dealer in its cell, and leaves no rows in the oth
   expect(left).toEqual([])
 })
 
-it('an eSIM that is delivered while the tables are copied arrives together with its item', {
+it('an eSIM delivered while the tables are being copied arrives together with its item', {
   timeout: MOVES_TIMEOUT_MS,
 }, async () => {
   const { main, eu1 } = cells

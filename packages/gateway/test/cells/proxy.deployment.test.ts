@@ -20,7 +20,7 @@ interface FakeNode {
   host: string
   port: number
   metricsPort: number
-  /** Requests that reached it, recorded by their bodies. */
+  /** The bodies of requests that reached it. */
   received: string[]
   /** Closes the connection after the request has arrived. */
   drops: boolean
@@ -127,7 +127,7 @@ describe.each(PROGRAMS)('%s', (program) => {
     expect(await nodesFor(keysOf('eu1'))).toEqual(['127.0.0.4', '127.0.0.5'])
   })
 
-  it('sends all requests of one dealer to one node', async () => {
+  it('sends all requests from one dealer to the same node', async () => {
     const repeated = Array.from({ length: 20 }, () => ({ 'RT-AccessCode': appKey('eu1', 7) }))
     expect(await nodesFor(repeated)).toHaveLength(1)
   })

@@ -80,7 +80,7 @@ describe('a published catalogue', () => {
     expect((await stateOf(other)).version).toBe(version)
   })
 
-  it('applies changes and removals, and keeps what only the other cell has', async () => {
+  it('applies changes and removals, and keeps rows that exist only in the importing cell', async () => {
     await putPackages(other, [packageInput({ packageCode: 'ONLY_HERE', currencyCode: 'EUR', price: 10_000 })], SYSTEM)
     await createPlan(other, 'local', SYSTEM)
     await putPackages(
@@ -144,7 +144,7 @@ describe('a published catalogue', () => {
   })
 })
 
-describe('a publication is refused, and nothing is imported, that', () => {
+describe('a publication is refused without importing anything if it', () => {
   const refuse = async (text: string, message: RegExp, options: Parameters<typeof importInto>[2] = {}) => {
     const before = await stateOf(other)
     await expect(importInto(other, text, options)).rejects.toThrow(message)
@@ -160,7 +160,7 @@ describe('a publication is refused, and nothing is imported, that', () => {
     await refuse([lines[0], '{', ...lines.slice(1)].join('\n'), /Line 2 of the file/)
     await refuse('', /it is incomplete/)
     const withLine = (line: string) => [lines[0], line, ...lines.slice(1)].join('\n')
-    await refuse(withLine('null'), /not an entry/)
+    await refuse(withLine('null'), /not a publication entry/)
     await refuse(withLine('{"saleRule":null}'), /Line 2 of the file: saleRule/)
     await refuse(withLine('{"saleRule":{"ruleName":"R","rule":{},"applied":null}}'), /saleRule\.rule/)
     await refuse(withLine('{"package":5,"madeBy":null}'), /package/)

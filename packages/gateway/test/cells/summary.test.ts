@@ -12,7 +12,7 @@ import {
   startConsole,
 } from '../http/console/console-testbed.ts'
 
-/* The console of one cell reads the other cells' figures with access tokens, and adds them up. */
+/* One cell's console reads the other cells' figures with access tokens, and adds them up. */
 
 const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-cells-'))
 const cellsFile = join(folder, 'cells.json')
@@ -73,8 +73,8 @@ async function read(other: object): Promise<Cells> {
   return body as unknown as Cells
 }
 
-describe('the figures of all cells', () => {
-  it('contain the figures of each cell and the sums by currency', async () => {
+describe('figures across cells', () => {
+  it('contain each cell’s figures and the totals by currency', async () => {
     const { cells, total } = await read({})
     expect(cells.map(({ cell, fault }) => [cell, fault])).toEqual([
       ['main', null],
@@ -89,10 +89,10 @@ describe('the figures of all cells', () => {
     expect(total.attention.underReview).toBe(0)
   })
 
-  it('state which cell could not be read, and the reason', async () => {
+  it('report which cell could not be read, and why', async () => {
     const faultOf = async (other: object) => (await read(other)).cells[1]!.fault
     expect(await faultOf({ consoleUrl: 'http://127.0.0.1:1/console' })).toMatch(/does not answer/)
-    expect(await faultOf({ consoleUrl: undefined })).toMatch(/Give it a consoleUrl/)
+    expect(await faultOf({ consoleUrl: undefined })).toMatch(/Give the cell a consoleUrl/)
     expect(await faultOf({ tokenFile: path('missing') })).toMatch(/token cannot be read/)
     writeFileSync(path('wrong'), 'dep_wrong')
     expect(await faultOf({ tokenFile: path('wrong') })).toMatch(/refuses the token/)

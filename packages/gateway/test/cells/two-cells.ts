@@ -31,7 +31,7 @@ export interface TwoCells {
   move(from: TestCell, tenantId: string, ...options: string[]): Promise<AdminRun>
   /** Runs `admin tenant move` and kills it at a failpoint. */
   moveUntil(point: string, from: TestCell, tenantId: string, ...options: string[]): Promise<AdminRun>
-  /** The cell to which the cells file assigns an AppKey. */
+  /** The cell that the cells file assigns to an AppKey. */
   cellOf(appKey: string): TestCell
   close(): Promise<void>
 }

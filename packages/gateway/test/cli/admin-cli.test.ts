@@ -118,7 +118,7 @@ describe('admin commands with an external database', () => {
     expect((await adminWith(['key', 'list', acme.tenantId], env)).stdout).not.toContain(key.appSecret)
   })
 
-  test('a secret is shown by its reset and by no other command', async () => {
+  test('a secret is shown only by the command that resets it', async () => {
     const reset = await adminJsonWith<{ appSecret: string }>(
       ['tenant', 'reset-secret', acme.tenantId, '--grace', '1h'],
       env,
@@ -161,7 +161,7 @@ describe('admin commands with an external database', () => {
     expect(stdout).toMatch(/^Balance +1250\.05 EUR\n/)
   })
 
-  test('a dealer’s person is an administrator by default, and an unknown role is refused', async () => {
+  test('a person added to a dealer is an administrator by default, and an unknown role is refused', async () => {
     const create = ['people', 'create', '--name', 'Ada', '--email']
     const ofAcme = ['--tenant', acme.tenantId]
     await adminJsonWith([...create, 'a@acme.example', ...ofAcme], env)
@@ -227,7 +227,7 @@ describe('admin commands with an external database', () => {
     expect(stdout).toMatch(/ Acme Travel +-50\.05 EUR /)
     const alone = await adminWith(approve, { ...env, SUDO_USER: 'alice' })
     expect(alone.code).toBe(1)
-    // SUDO_USER counts only for root; any other user could set it to impersonate a second person.
+    // SUDO_USER counts only for root: any other user could set it to impersonate a second person.
     if (process.getuid!() !== 0) return
     expect(await adminJsonWith(['wallet', 'adjustments'], env)).toMatchObject([{ adjustmentId, status: 'PROPOSED' }])
     const bob = { ...env, SUDO_USER: 'bob' }
@@ -271,7 +271,7 @@ describe('admin commands with an external database', () => {
     },
   )
 
-  test('a statement can be printed as a list, as a month and as CSV', async () => {
+  test('a statement can be printed as a list, for one month, or as CSV', async () => {
     const month = new Date().toISOString().slice(0, 7)
     const latest = await adminJsonWith<{ entries: { amount: number }[] }>(['wallet', 'statement', acme.tenantId], env)
     const sum = latest.entries.reduce((total, entry) => total + entry.amount, 0)

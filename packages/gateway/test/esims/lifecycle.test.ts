@@ -92,7 +92,7 @@ it('eSIMs are polled and expire, and each status change emits one event', async 
   expect(more).toEqual([1, 1, 1, 0])
 })
 
-it('an eSIM whose validity starts at purchase has an end time from the start', async () => {
+it('an eSIM whose validity starts at purchase has an expiry time from the start', async () => {
   await addPackage(shop.db, 'Q', [{ supplier: 'odd', productCode: 'X' }])
   await shop.db.query({
     text: `with named as (update packages set activation_policy = 'ON_PURCHASE' where package_code = 'Q' returning 1)

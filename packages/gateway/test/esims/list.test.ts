@@ -63,7 +63,7 @@ it('pages without a filter contain every eSIM once, newest first', async () => {
   expect(new Set(idsOf(all)).size).toBe(all.length)
 })
 
-it('a page has a hundred eSIMs by default', async () => {
+it('a page contains a hundred eSIMs by default', async () => {
   const owner = await addTenant(shop.db)
   for (let order = 0; order < 3; order++) await addEsims(owner)
   const { profileList, nextCursor } = await listProfiles(shop, owner, {})
@@ -73,7 +73,7 @@ it('a page has a hundred eSIMs by default', async () => {
 })
 
 it.each(['esimStatus', 'smdpStatus'] as const)(
-  'pages filtered by each %s together contain all eSIMs',
+  'the pages for all values of %s together contain every eSIM',
   async (member) => {
     const values = member === 'esimStatus' ? ESIM_STATUSES : SMDP_STATUSES
     const found: string[] = []
@@ -88,7 +88,7 @@ it.each(['esimStatus', 'smdpStatus'] as const)(
   },
 )
 
-it('pages with both status filters and other filters match all filters', async () => {
+it('pages can combine both status filters with other filters', async () => {
   const { orderNo, transactionId, iccid, createTime } = all[all.length >> 1]!
   const others: ProfileListRequest[] = [{}, { orderNo }, { transactionId }, { iccid }]
   const times: ProfileListRequest[] = [{}, { startTime: createTime }, { endTime: createTime }]
@@ -110,7 +110,7 @@ function matches(profile: Profile, { startTime, endTime, ...equal }: ProfileList
   return Object.entries(equal).every(([member, value]) => profile[member as keyof Profile] === value)
 }
 
-it('an ICCID matches its eSIMs with and without the F padding', async () => {
+it('an ICCID filter matches with and without F padding', async () => {
   for (const iccid of new Set(all.map((profile) => profile.iccid))) {
     const own = idsOf(all.filter((profile) => profile.iccid === iccid))
     expect(own.length).toBeGreaterThan(1)

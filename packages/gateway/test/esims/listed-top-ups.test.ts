@@ -13,7 +13,7 @@ import { packageInput } from '#test/harness/catalogue-testbed.ts'
 import { createTestDatabase, type TestDatabase } from '#test/harness/databases/database.ts'
 import { addSupplier, type Shop, waitUntil } from '#test/harness/shop.ts'
 
-/* A wholesaler states which top-ups an eSIM accepts. Our own rule offers two here, of which the eSIM accepts one. */
+/* A wholesaler states which top-ups an eSIM accepts. Here our own rule offers two, of which the eSIM accepts one. */
 
 /** The operation that lists an eSIM's top-ups, besides catalogues. */
 const LISTS = { airalo: 'topUps', 'esim-access': 'catalogue' } as const
@@ -55,7 +55,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** A package for eSIMs, a top-up that they accept, and one for eSIMs of other countries. */
+/** A package for eSIMs, a top-up for them, and one for eSIMs of other countries. */
 async function packagesOf(kind: Name) {
   const products: SupplierProduct[] = []
   for await (const product of readableProducts(node.deps.suppliers.get(kind)!.supplier)) products.push(product)
@@ -113,10 +113,10 @@ it.each(['odd-airalo', 'odd-esim-access'] as const)(
   },
 )
 
-describe.each(KINDS)('the top-ups of an eSIM of %s', (kind) => {
+describe.each(KINDS)('the top-ups for an eSIM from %s', (kind) => {
   const asked = () => simulators.get(kind)!.counters().requestsByOperation[LISTS[kind]] ?? 0
 
-  it('are those that the wholesaler lists when asked once', async () => {
+  it('are those listed by the wholesaler, after a single query', async () => {
     const esim = await delivered(kind)
     const before = asked()
     await waitUntil(async () => (await listed(esim)).length === 1)
@@ -125,7 +125,7 @@ describe.each(KINDS)('the top-ups of an eSIM of %s', (kind) => {
   })
 
   it.each(['down', 'answer-garbled', 'answer-lost'] as const)(
-    'are those that our own rule gives after %s',
+    'follow our own rule after the fault %s',
     async (fault) => {
       const esim = await delivered(kind)
       const before = asked()
@@ -142,7 +142,7 @@ describe.each(KINDS)('the top-ups of an eSIM of %s', (kind) => {
     },
   )
 
-  it('are those that our own rule gives while the supplier is paused, and the supplier is not called', async () => {
+  it('follow our own rule while the supplier is paused, and the supplier is not called', async () => {
     const esim = await delivered(kind)
     const before = asked()
     const set = async (paused: boolean) => {
@@ -161,7 +161,7 @@ describe.each(KINDS)('the top-ups of an eSIM of %s', (kind) => {
     }
   })
 
-  it('are those that our own rule gives while the wholesaler does not answer', async () => {
+  it('follow our own rule while the wholesaler does not answer', async () => {
     const esim = await delivered(kind)
     const simulator = simulators.get(kind)!
     simulator.addFault({ kind: 'slow-answer', operation: LISTS[kind], delayMs: 4_000, times: 1 })

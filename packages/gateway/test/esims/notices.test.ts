@@ -55,7 +55,7 @@ async function newEsimInUse(): Promise<Esim> {
   return { tenantId, orderId: orderId!, profileId: profile!.profileId }
 }
 
-/** Reports have their own times: number 3 is later than number 2, whenever they arrive. */
+/** Reports have their own times: number 3 is later than number 2, in any order of arrival. */
 const startedAt = Date.now() + 86_400_000
 const timeOf = (number: number) => new Date(startedAt + number * 1_000)
 
@@ -241,7 +241,7 @@ const expirySteps = fc.array(
   { maxLength: 16 },
 )
 
-/** Hours until the expiry, and which of them were reported. */
+/** The hours until expiry, and which of them were reported. */
 class ExpiryModel {
   hours = [24, 72]
   left: number | undefined
@@ -324,7 +324,7 @@ describe('ESIM_EXPIRING', () => {
     ])
   })
 
-  it('is not recorded for a time that has already passed when the expiry becomes known or changes', async () => {
+  it('is not recorded for a time already past when the expiry becomes known or changes', async () => {
     const esim = await newEsimInUse()
     await report(esim, { time: timeOf(1), expiredTime: new Date(Date.now() + 71.5 * HOUR_MS) })
     await passes()

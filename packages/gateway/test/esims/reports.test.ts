@@ -45,7 +45,7 @@ function start(...supplied: ConfiguredSupplier[]): void {
   loops.push(expiryLoop(shop), pollSuppliersLoop(withSuppliers(shop, ...supplied)))
 }
 
-/** A new dealer with eSIMs of one supplier that are due for polling. Dealers take turns in this order. */
+/** A new dealer with eSIMs from one supplier that are due for polling. Dealers take turns in this order. */
 async function dealerWith(supplied: ConfiguredSupplier, count = 1): Promise<string> {
   const tenantId = await addTenant(shop.db)
   for (const orderId of await payOrders(shop.db, tenantId, 'P', { orders: count })) {
@@ -243,7 +243,7 @@ it('a manual poll reports the unreadable parts of the answer, and applies the re
   expect(await pollNow(withSuppliers(shop, odd), key)).toEqual({ outcome: 'CHANGED', unreadable })
 })
 
-it('a manual poll explains if a supplier cannot report, has no report or is busy', async () => {
+it('a manual poll says so if the supplier cannot report, has no report or is busy', async () => {
   const silent = supplierThat('silent', async (esims) => esims.map(() => ({ kind: 'silent' })))
   const { supplied: mute } = createScriptedSupplier(shop, { name: 'mute' })
   const [tenantId, muted] = [await dealerWith(silent), await dealerWith(mute)]

@@ -13,7 +13,7 @@ import { createScriptedSupplier, deliver, newEsim } from '../harness/scripted-su
 import { addPackage, addTenant, eventsOf, payOrders, type Shop, waitUntil, walletOf } from '../harness/shop.ts'
 
 /*
- * While a supplier is being called, only the open attempt says so: the item and its order are written with the outcome, or
+ * While a supplier is being called, only the open attempt shows it: the item and its order are written with the outcome, or
  * after a second. Anyone who locks the order in the meantime, or takes it over, sees the item as ASKED.
  */
 
@@ -54,7 +54,7 @@ const historyOf = async (tenantId: string, orderId: string) =>
   (await getOrderWithProfiles({ ...shop, links: { publicUrl: '' } }, tenantId, { orderNo: orderNoOf(orderId) }))
     .statusHistory
 
-it('a quick order is written only with its outcome, and with a single event', async () => {
+it('an order that is answered quickly is written only with its outcome, and emits a single event', async () => {
   const { tenantId, orderId, deps, claim } = await claimed()
   expect(await rows(tenantId)).toEqual([{ orderStatus: 'PAID', ...WAITING }])
   await runClaim(deps, claim, shop.clock.monotonic())
@@ -106,7 +106,7 @@ it('an ALLOCATING order does not become PAID again when its supplier lacks money
   expect((await eventsOf(shop.db, tenantId)).map(({ content }) => content.orderStatus)).toEqual(['ALLOCATING'])
 })
 
-it('an order that is being sent cannot be cancelled, although it is still PAID', async () => {
+it('an order that is being sent to a supplier cannot be cancelled, although it is still PAID', async () => {
   const { tenantId, orderId, deps, claim } = await claimed()
   const cancelling = cancelOrder(deps, { tenantId, orderId, reason: 'by mistake' }, { actor: 'cli:ada' })
   await expect(cancelling).rejects.toMatchObject({ code: 'ORDER_IN_WORK' })
@@ -171,7 +171,7 @@ it('an item stays ASKED if its order is taken over while its supplier is paused'
   expect((await claimDueOrders(deps, tenantId, 10)).attempts).toMatchObject([{ operation: 'QUERY' }])
 })
 
-it('an eSIM that arrives by another route during an attempt is delivered on the terms of the attempt', async () => {
+it('an eSIM that arrives by another route during an attempt is delivered on the attempt’s terms', async () => {
   const { tenantId, orderId, deps, claim } = await claimed({
     order: async () => [{ kind: 'unknown', message: 'late' }],
   })
@@ -181,7 +181,7 @@ it('an eSIM that arrives by another route during an attempt is delivered on the 
   expect(await rows(tenantId)).toEqual([{ orderStatus: 'DELIVERED', itemStatus: 'DELIVERED', ...TERMS }])
 })
 
-it('an eSIM that a supplier lists during its purchase belongs to the item', async () => {
+it('an eSIM that a supplier lists while it is being bought belongs to the item', async () => {
   const listed = { key: '', iccid: newEsim().iccid, cancelled: false, time: new Date() }
   const { deps, supplied, orderId } = await claimed({
     async *list() {

@@ -5,14 +5,14 @@ import { createTestDatabase, type TestDatabase } from '../harness/databases/data
 import { createScriptedSupplier } from '../harness/scripted-supplier.ts'
 import { addPackage, addTenant, createShop, payOrders, type Shop } from '../harness/shop.ts'
 
-/* Locks held by another transaction delay orders no longer than the locks last. */
+/* Another transaction's locks delay orders only while they last. */
 
 let database: TestDatabase
 let shop: Shop
 /** Gives up on a lock soon, as the gateway does after ten seconds. */
 let hasty: Db & { close(): Promise<void> }
 const LOCK_TIMEOUT_MS = 200
-/** Leases last 30 s: an order that has to wait for one to end takes longer. */
+/** Leases last 30 s: an order that waits for one to end takes longer. */
 const WAIT_MAX_MS = 20_000
 
 beforeAll(async () => {

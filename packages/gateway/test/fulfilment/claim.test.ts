@@ -106,7 +106,7 @@ it('a claim includes an operator’s decision that was made after the claim bega
   expect((await walletOf(shop.db, tenantId)).refunds).toBe(1)
 })
 
-it('orders of a tenant that is being moved are not leased, even if a wakeup names the tenant', async () => {
+it('orders of a tenant being moved are not leased, even if a wakeup names the tenant', async () => {
   const { deps } = createScriptedSupplier(shop, {}, { batch: 10 })
   const tenantId = await addTenant(shop.db)
   await payOrders(shop.db, tenantId, 'ODD')

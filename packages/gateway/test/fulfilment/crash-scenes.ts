@@ -14,7 +14,7 @@ import { startGateway } from '../harness/processes/gateway-process.ts'
 import { startEs2plusServer } from '../harness/servers/es2plus-server.ts'
 import { addSupplier, createShop, type Shop } from '../harness/shop.ts'
 
-/** A database with one supplier, whose workers will be killed. */
+/** A database with one supplier whose workers will be killed. */
 export interface CrashScene {
   databaseUrl: string
   shop: Shop
@@ -92,7 +92,7 @@ async function openScene() {
 
 const codeOf = (play: string) => play.replace(/\W/g, '_').toUpperCase()
 
-/** sandbox or stock: their records are in the same database, written in separate transactions. */
+/** sandbox or stock: their records are in the same database, but are written in separate transactions. */
 export async function localScene(type: 'sandbox' | 'stock'): Promise<CrashScene> {
   const scene = await openScene()
   const supplier = `crash-${type}`
@@ -127,7 +127,7 @@ export async function localScene(type: 'sandbox' | 'stock'): Promise<CrashScene>
   }
 }
 
-/** The keys of the items that a play has sold: the play's package is named after it. */
+/** The keys of the items that a play has sold: its package is named after it. */
 async function keysOf(shop: Shop, play: string): Promise<string[]> {
   const items = await shop.db.query<{ orderId: string; itemNo: number }>({
     text: 'select order_id, item_no from order_items where package_code = $1',

@@ -142,7 +142,7 @@ beforeAll(async () => {
 })
 afterAll(() => bundle.remove())
 const PATIENCE_MS = 40_000
-/** A scene starts up to twenty workers one after another, while the other scenes do the same. */
+/** A scene starts up to twenty workers one after another, as do the other scenes in parallel. */
 const ALL_PLAYS_MS = 300_000
 
 it('every named failpoint has a crash test', () => {

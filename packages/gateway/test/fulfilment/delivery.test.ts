@@ -88,7 +88,7 @@ it('an eSIM that cannot be saved goes to review without delaying the other eSIMs
   expect((await walletOf(shop.db, tenantId)).refunds).toBe(0)
 })
 
-/** Pays for an order of `count` eSIMs and lets this supplier deliver it. */
+/** Pays for an order of `count` eSIMs and has this supplier deliver it. */
 async function deliverFrom(
   packageCode: string,
   count: number,
@@ -102,7 +102,7 @@ async function deliverFrom(
   return tenantId
 }
 
-/** Leases the tenant's order to another worker, once one has leased it. @returns the other worker's lease token */
+/** Leases the tenant's order to another worker, after one has leased it. @returns the other worker's lease token */
 async function takeOver(tenantId: string): Promise<string> {
   const leaseToken = shop.ids.uuid()
   await waitUntil(async () => {
@@ -192,7 +192,7 @@ describe('an order that more than one supplier could deliver', () => {
     expect(await bought(tenantId)).toMatchObject([{ supplier: 'news' }])
   })
 
-  it('stays with a supplier that does not answer, and skips or awaits a supplier that is paused', async () => {
+  it('stays with a supplier that does not answer, and skips or awaits a paused one', async () => {
     const routes = (supplier: string, productCode: string) => [
       { supplier, productCode },
       { supplier: 'third', productCode: 'ANY' },
@@ -218,7 +218,7 @@ describe('an order that more than one supplier could deliver', () => {
   })
 })
 
-describe('an order of the sandbox', () => {
+describe('a sandbox order', () => {
   it('is delivered with matching profiles, statuses and events', async () => {
     const tenantId = await addTenant(shop.db)
     const [orderId] = await payOrders(shop.db, tenantId, 'JP_1_7', { count: 3 })

@@ -65,20 +65,20 @@ async function expectDeliveredOnce(tenantId: string) {
   ])
 }
 
-it('the outcomes of unchanged orders are saved without waiting for an answer before the COMMIT', async () => {
+it('saving the outcomes of unchanged orders waits for no answer before the COMMIT', async () => {
   const { tenantId, save } = await claimed()
   expect(await save()).toEqual([])
   await expectDeliveredOnce(tenantId)
 })
 
-it('orders that were written after their claim are read again, and saved once', async () => {
+it('orders changed after their claim are read again and saved once', async () => {
   const { tenantId, save } = await claimed()
   await write(tenantId, 'updated_at = updated_at')
   expect(await save()).toContain('orders-lock-leased')
   await expectDeliveredOnce(tenantId)
 })
 
-it('a worker that has lost its lease leaves it to the new holder, and delivers late eSIMs once', async () => {
+it('a worker that has lost its lease leaves its orders to the new holder, and delivers late eSIMs once', async () => {
   const { tenantId, save } = await claimed()
   await write(tenantId, 'lease_token = gen_random_uuid()')
   expect(await save()).toContain('orders-lock-leased')

@@ -42,7 +42,7 @@ function answerLater() {
   return { order, asked, answer: (outcome: Outcome) => answer(outcome) }
 }
 
-/** An order that the first supplier has denied and the second one is being asked for. */
+/** An order that the first supplier has denied and the second is being asked for. */
 async function atTheSecond() {
   const [first, second] = [answerLater(), answerLater()]
   const [firstEsim, secondEsim] = [newEsim(), newEsim()]
@@ -131,7 +131,7 @@ it('a second supplier that certainly bought nothing is not queried again', async
   expect(looks).toEqual([])
 })
 
-it('the second supplier’s charge is not kept for the first supplier', async () => {
+it('the second supplier’s charge is not recorded for the first supplier', async () => {
   const { second, ...its } = await atTheSecond()
   second.answer({ kind: 'unknown', message: 'it has taken it', charged: { amount: 2_500n, currencyCode: 'USD' } })
   await its.attemptAtSecond('unknown')

@@ -11,7 +11,7 @@ import { addActions } from '../harness/esim-actions.ts'
 import { createScriptedSupplier, newEsim, withSuppliers } from '../harness/scripted-supplier.ts'
 import { addPackage, addTenant, createShop, payOrders, type Shop } from '../harness/shop.ts'
 
-/* Reconciliation processes the rows behind a bad one, and the log identifies the bad one. */
+/* Reconciliation processes the rows after a bad one, and the log identifies the bad one. */
 
 let database: TestDatabase
 let shop: Shop
@@ -53,7 +53,7 @@ const acceptFound = ({ tenantId, orderId, itemNo }: { tenantId: string; orderId:
 const orphanStates = (tenantIds: string[]) =>
   shop.db.query({ text: 'select tenant_id, state from orphans where tenant_id = any ($1)', values: [tenantIds] })
 
-it('an orphan of a paused supplier is not cancelled', async () => {
+it('an orphan from a paused supplier is not cancelled', async () => {
   const cancel = vi.fn(async () => ({ kind: 'cancelled' }) as const)
   const { supplied } = depsWith({ cancel })
   const one = await item('REFUSED')
@@ -74,7 +74,7 @@ it('an orphan that cannot be decrypted does not prevent the return of other orph
   expect(error.mock.calls[0]![0]).toMatchObject({ tenantId: bad.tenantId, orderId: bad.orderId })
 })
 
-it('a listed eSIM that cannot be saved does not hide the eSIMs behind it', async () => {
+it('a listed eSIM that cannot be saved does not hide those listed after it', async () => {
   const [bad, good] = [await item('REFUSED'), await item('REFUSED')]
   const found = { [itemKeyOf(bad.orderId, 1)]: newEsim(), [itemKeyOf(good.orderId, 1)]: newEsim() }
   const { deps, supplied } = depsWith({
@@ -112,7 +112,7 @@ it('a pending cancellation whose eSIM cannot be decrypted does not block other c
   expect(await runDueActions(deps)).toBe(2)
   expect(cancelled).toEqual([good.orderId])
   expect(error.mock.calls).toMatchObject([[{ tenantId: bad.tenantId, orderId: bad.orderId }, expect.any(String)]])
-  // It is retried, and goes to review in time.
+  // The bad item is retried, and eventually goes to review.
   await shop.db.query({
     text: `update esim_actions set due_at = now(), created_at = now() - interval '2 hours' where tenant_id = $1`,
     values: [bad.tenantId],

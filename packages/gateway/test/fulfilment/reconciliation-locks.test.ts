@@ -5,7 +5,7 @@ import { resolveOrder } from '#fulfilment/review/resolve-order.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { addPackage, addTenant, createShop, payOrders, type Shop } from '../harness/shop.ts'
 
-/* Reconciliation does not wait for locks, and holds no lock on one tenant while it works on another. */
+/* Reconciliation waits for no locks, and holds no lock on one tenant while it works on another. */
 
 let database: TestDatabase
 let shop: Shop
@@ -61,7 +61,7 @@ it('expired watches for one tenant end while another tenant’s order is locked'
   expect(await rowsOf('watched_items', held)).toBe(0)
 })
 
-it('due watches for several tenants are claimed in one pass, each once', async () => {
+it('due watches for several tenants are claimed in one pass, once each', async () => {
   const tenants = [await watched('-1 minute', '1 day'), await watched('-1 minute', '1 day')]
   for (const [n, tenantId] of tenants.entries()) {
     await shop.db.query({

@@ -10,7 +10,7 @@ import { waitForBlockedStatements } from '../harness/databases/statements.ts'
 import { openShop } from '../harness/open-shop.ts'
 import { addPackage, addSupplier, addTenant, payOrders, type Shop, statuses, waitUntil } from '../harness/shop.ts'
 
-/* Resolving with eSIMs specified by an operator: each eSIM belongs to exactly one item. */
+/* Resolving with an operator's eSIMs: each eSIM belongs to exactly one item. */
 
 let shop: Shop
 beforeAll(async () => {
@@ -138,7 +138,7 @@ it('a stock file with the code of a recorded eSIM is refused, but a different co
   expect(await importFile('shelf', esimOf(11, 'ELEVEN-AGAIN'))).toMatchObject({ codes: 1 })
 })
 
-it('a stock file is refused at the end of its import if one of its codes is recorded during the import', async () => {
+it('a stock file is refused at the end of its import if one of its codes was recorded meanwhile', async () => {
   const order = await underReview(1)
   const file = new PassThrough()
   const importing = importStock(shop, { supplier: 'shelf', productCode: 'P', file }, { actor: 'cli:test' })
@@ -248,31 +248,34 @@ it('an attempt that delivers another order’s eSIM leaves its item in doubt and
 it.each([
   ['delivery', 50],
   ['resolution', 51],
-])('if an eSIM is delivered and resolved concurrently, the second action sees the first: the %s', async (first, n) => {
-  const [order, other] = [await underReview(1), await underReview(1)]
-  const resolve = () => delivered(order, esimOf(n, `CODE-${n}`))
-  const deliver = () => arrive(other, esimOf(n, `CODE-${n}`))
-  // The first one waits for a row that another transaction has locked; then the second one starts.
-  const { tenantId } = first === 'delivery' ? other : order
-  let free = () => {}
-  let holding: Promise<void> | undefined
-  await new Promise<void>((locked) => {
-    holding = shop.db.tx(async (tx) => {
-      await tx.query({ text: 'select from orders where tenant_id = $1 for no key update', values: [tenantId] })
-      locked()
-      await new Promise<void>((resolve) => {
-        free = resolve
+])(
+  'when an eSIM is delivered and resolved concurrently, the later action sees the earlier one: the %s',
+  async (first, n) => {
+    const [order, other] = [await underReview(1), await underReview(1)]
+    const resolve = () => delivered(order, esimOf(n, `CODE-${n}`))
+    const deliver = () => arrive(other, esimOf(n, `CODE-${n}`))
+    // The first one waits for a row that another transaction has locked; then the second one starts.
+    const { tenantId } = first === 'delivery' ? other : order
+    let free = () => {}
+    let holding: Promise<void> | undefined
+    await new Promise<void>((locked) => {
+      holding = shop.db.tx(async (tx) => {
+        await tx.query({ text: 'select from orders where tenant_id = $1 for no key update', values: [tenantId] })
+        locked()
+        await new Promise<void>((resolve) => {
+          free = resolve
+        })
       })
     })
-  })
-  const one = first === 'delivery' ? deliver() : resolve()
-  await waitForBlockedStatements(shop.db, 1)
-  const two = first === 'delivery' ? resolve() : deliver()
-  const both = Promise.allSettled([one, two])
-  await Promise.race([waitForBlockedStatements(shop.db, 2), two.catch(() => {})])
-  free()
-  await holding
-  const [, second] = await both
-  expect(await holdersOf(n)).toEqual([first === 'delivery' ? other.orderId : order.orderId])
-  expect(second.status).toBe(first === 'delivery' ? 'rejected' : 'fulfilled')
-})
+    const one = first === 'delivery' ? deliver() : resolve()
+    await waitForBlockedStatements(shop.db, 1)
+    const two = first === 'delivery' ? resolve() : deliver()
+    const both = Promise.allSettled([one, two])
+    await Promise.race([waitForBlockedStatements(shop.db, 2), two.catch(() => {})])
+    free()
+    await holding
+    const [, second] = await both
+    expect(await holdersOf(n)).toEqual([first === 'delivery' ? other.orderId : order.orderId])
+    expect(second.status).toBe(first === 'delivery' ? 'rejected' : 'fulfilled')
+  },
+)

@@ -49,7 +49,7 @@ async function reviewed(count: number, columns = '') {
   return { tenantId, orderId: orderId! }
 }
 
-it('an item queried from review is retried after a crash, even if another item was resolved', async () => {
+it('an item under review that is being queried is retried after a crash, even if another was resolved', async () => {
   const { tenantId, orderId } = await reviewed(2, `, in_doubt_at = now() - interval '2 hours'`)
   // Item 2 waits for an hour; a worker retries item 1 ...
   await shop.db.query({
@@ -152,7 +152,7 @@ it('an item whose supplier asks for an immediate retry is tried at most twice a 
   expect(performance.now() - started).toBeGreaterThan(1_500)
 })
 
-it('an upstream event does not allow resolving an item as not bought during its purchase', async () => {
+it('during a purchase, an upstream event does not let the item be resolved as not bought', async () => {
   const { tenantId, orderId } = await reviewed(1)
   let answer: (outcomes: Outcome[]) => void = () => {}
   let orders = 0
@@ -198,7 +198,7 @@ it('an item that cannot be refreshed does not block other items in the same upst
   expect(await due()).toEqual([{ itemNo: 2 }])
 })
 
-it('a different eSIM cannot be recorded for an item during its purchase from review', async () => {
+it('a different eSIM cannot be recorded for an item that is being bought from review', async () => {
   const { tenantId, orderId } = await reviewed(1)
   let answer: (outcomes: Outcome[]) => void = () => {}
   let orders = 0

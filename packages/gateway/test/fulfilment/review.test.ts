@@ -71,7 +71,7 @@ function start(answer: () => Outcome, concurrency: number, cancel: () => CancelO
 const ADA = { actor: 'cli:ada' } as const
 const keep = (): CancelOutcome => ({ kind: 'refused', message: 'it does not' })
 
-it('an order that queues after a pause of hours is delivered instead of going to review', async () => {
+it('an order queued after an hours-long pause is delivered instead of going to review', async () => {
   const tenantId = await putOff(6)
   start(deliver, 2)
   expect(
@@ -81,7 +81,7 @@ it('an order that queues after a pause of hours is delivered instead of going to
   })
 })
 
-it('an order that is put off repeatedly is reported as under review once, and then delivered', async () => {
+it('a repeatedly postponed order is reported as under review once, and then delivered', async () => {
   const tenantId = await putOff(1)
   let answer: () => Outcome = () => ({ kind: 'retry', message: 'our balance is used up' })
   const seen = start(() => answer(), 2)
@@ -140,7 +140,7 @@ it('an operator can resolve an unanswered cancellation after the eSIM has expire
   expect((await walletOf(shop.db, tenantId)).refunds).toBe(1)
 })
 
-it('an item that a dead worker may have bought is queried from review and never bought again', async () => {
+it('an item under review that a dead worker may have bought is queried and never bought again', async () => {
   const tenantId = await putOff(1)
   await shop.db.query({
     text: `update order_items set item_status = 'ASKED', updated_at = now() - interval '2 hours' where tenant_id = $1`,

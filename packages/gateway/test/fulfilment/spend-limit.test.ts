@@ -15,7 +15,7 @@ import {
 } from '../harness/shop.ts'
 import { firstProduct } from '../wholesalers/simulator-fixtures.ts'
 
-/* Two nodes buy from a wholesaler with a daily spend limit. Its simulator counts what it has sold. */
+/* Two nodes buy from a wholesaler with a daily spend limit, whose simulator counts its sales. */
 
 const BY = { actor: 'cli:test' } as const
 const COST = 20_000n
@@ -65,7 +65,7 @@ async function startNextDay(): Promise<void> {
   await db.query({ text: `update suppliers set spend_alerted_on = null` })
 }
 
-/** Paid orders for one eSIM, each of a different tenant, so that both nodes claim at the same time. */
+/** Paid orders for one eSIM, each from a different tenant, so that both nodes claim simultaneously. */
 async function pay(orders: number, routes: { supplier: string; productCode: string; cost?: bigint }[]) {
   const { db } = nodes[0]!
   const packageCode = `P${++packages}`
@@ -136,7 +136,7 @@ describe('a daily spend limit', () => {
     expect(taken()).toBe(tenants.length)
   })
 
-  it('makes purchases that exceed it go to the next supplier for the package', async () => {
+  it('sends purchases that exceed it to the package’s next supplier', async () => {
     await setLimit('4')
     const tenants = await pay(5, [limited(), { supplier: 'sandbox', productCode: 'ANY' }])
     await withNodes(async () => {
@@ -145,7 +145,7 @@ describe('a daily spend limit', () => {
     expect(taken()).toBe(2)
   })
 
-  it('counts a purchase in doubt even if an unverified supplier did not find that purchase', async () => {
+  it('counts a purchase in doubt even if an unverified supplier did not find it', async () => {
     const config = { ...configOf('20'), timeoutMs: 1_000, settlesMs: 0 }
     await setSupplier(deps(), { name: 'limited', config }, BY)
     await Promise.all(nodes.map((node) => node.suppliers.refresh()))
@@ -162,7 +162,7 @@ describe('a daily spend limit', () => {
     simulator.addFault({ kind: 'out-of-stock', operation: 'order' })
     const refused = await pay(4, [limited()])
     await withNodes(async () => {
-      // The refused ones free their share of the limit for the others.
+      // Refused purchases free their share of the limit for the others.
       await waitUntil(async () => {
         await nodes[0]!.db.query({ text: 'update orders set due_at = now() where due_at is not null' })
         return (await count(refused, 'FAILED')) === refused.length
@@ -202,7 +202,7 @@ describe('a daily spend limit', () => {
   })
 })
 
-it(`${NODES} workers that read a budget take account of each other’s purchases`, async () => {
+it(`${NODES} workers that share a budget take each other’s purchases into account`, async () => {
   await setLimit('4')
   const tenants = await pay(NODES, [limited()])
   await withNodes(async () => {

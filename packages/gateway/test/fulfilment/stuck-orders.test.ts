@@ -35,8 +35,8 @@ beforeAll(async () => {
 })
 afterAll(() => testbed.stop())
 
-describe('the page of an undecided order', () => {
-  it('shows who has not answered and what happens when, but hides the supplier from the dealer', async () => {
+describe('an undecided order’s page', () => {
+  it('shows who has not answered and what happens next, but hides the supplier from the dealer', async () => {
     const { waiting } = (await operator.call('GET', path)).body
     expect(waiting).toMatchObject({ reason: 'NO_ANSWER', supplier: 'sandbox' })
     const minutesFromNow = (time: string) => Math.round((Date.parse(time) - Date.now()) / 60_000)
@@ -84,7 +84,7 @@ describe('the page of an undecided order', () => {
   })
 })
 
-it('the alert about late orders links to a list of exactly the orders that the alert counts', async () => {
+it('the late-order alert links to a list of exactly the orders that it counts', async () => {
   const waits = async (status: string, itemStatus: string, minutes: number) => {
     const [id = ''] = await payOrders(testbed.db, tenantId, 'P')
     await testbed.db.query({

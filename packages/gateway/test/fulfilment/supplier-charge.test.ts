@@ -55,7 +55,7 @@ async function monthsOf(supplier: string) {
   return monthList.filter((month: { supplier: string }) => month.supplier === supplier)
 }
 
-describe('the report of suppliers', () => {
+describe('the supplier report', () => {
   it('uses the supplier’s charge instead of the catalogue cost, and counts the eSIMs with a charge', async () => {
     await sell('dearer', [deliveredAt(usd(6_200n)), deliveredAt(usd(6_300n)), deliveredAt()], 'DELIVERED')
     const counted = { delivered: 3, cost: 17_500, costCurrency: 'USD', charged: 2, chargedCost: 12_500 }
@@ -72,7 +72,7 @@ describe('the report of suppliers', () => {
   })
 })
 
-describe('the price of a supplier', () => {
+describe('a supplier’s price', () => {
   const pricesOf = (supplier: string) =>
     shop.db.query({ text: 'select price from supplier_prices where supplier = $1', values: [supplier] })
 

@@ -78,7 +78,7 @@ test('a suspended dealer’s paid orders are still delivered or refunded, and th
   expect((await call(node, dealer, 'health')).code).toBe('101005')
 })
 
-test('every operation refuses a captured event for its RequestID and for its members', async () => {
+test('every operation refuses a captured event because of its RequestID, and because of its members', async () => {
   worker ??= await startWorker(node.deps)
   const dealer = await dealerWithReceiver()
   // An RT-RequestID is accepted only once, so each post needs a different event.
@@ -101,7 +101,7 @@ test('every operation refuses a captured event for its RequestID and for its mem
         signature: String(headers['x-signature']),
       })
       expect([operation, posted.code]).toEqual([operation, '101006'])
-      // The dealer itself has signed it, so only its members can be a reason to refuse it.
+      // The dealer has signed it itself, so only its members can cause a refusal.
       const signed = await call(node, dealer, operation, { body })
       expect([operation, signed.code]).toEqual([operation, expect.stringMatching(/^00010[58]$/)])
       const fields = signed.data.details.map((detail: { field: string }) => detail.field)

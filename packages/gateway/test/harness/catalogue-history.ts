@@ -7,8 +7,8 @@ import type { CatalogueChanges } from '#catalogue/snapshot/load-snapshot.ts'
 import type { CataloguePackage, ListPrice } from '#catalogue/snapshot/snapshot-package.ts'
 
 /*
- * Random histories of a catalogue: a sequence of changes, each with its position as its time, and the database rows that
- * the catalogue module leaves behind after some of them.
+ * Random histories of a catalogue: a sequence of changes, timed by their position, and the database rows that the catalogue
+ * module leaves after some of them.
  */
 
 const currency = fc.constantFrom('USD', 'EUR')
@@ -208,9 +208,7 @@ function setPrice(
   packages.set(change.code, { ...item, prices: [...others, price], touchedAt: at })
 }
 
-/**
- * A move is a change that dealers can see: to the package, and when a TOPUP package moves, to those whose eSIMs it fitted.
- */
+/** A move is visible to dealers as a change of the package and, for a TOPUP package, of those whose eSIMs it fitted. */
 function setSupplier(packages: Packages, { code, supplier }: { code: string; supplier: string }, at: number): void {
   const item = packages.get(code)
   if (!item) return

@@ -1,7 +1,7 @@
 import { createLog } from '@dealer-esim/lib/telemetry/json-log.ts'
 import { type Log, silentLog } from '@dealer-esim/lib/telemetry/log.ts'
 
-/* What you can switch on when debugging a test: contributing/debugging.md. */
+/* Debugging switches for tests: contributing/debugging.md. */
 
 /** TEST_LOG=debug, info, warn or sql: the log of testbeds and of gateways in separate processes, on standard error. */
 export const TEST_LOG = process.env.TEST_LOG

@@ -7,7 +7,7 @@ export function withoutIds({ status, text, headers }: { status: number; text: st
   return { status, headers: rest, text: text.replaceAll(String(requestId), 'ID') }
 }
 
-/** Operations on an eSIM, with their members apart from the one that identifies the eSIM. */
+/** Operations on an eSIM, with their members except the one that identifies it. */
 export const ESIM_OPERATIONS: [operation: string, request: Record<string, string>][] = [
   ['esim/topup', { packageCode: 'JP_1_7' }],
   ['esim/cancel', { action: 'CANCEL' }],

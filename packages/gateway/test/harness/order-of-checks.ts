@@ -13,7 +13,7 @@ interface Draft {
 
 interface Check {
   name: string
-  /** The code with which the dealer API answers. */
+  /** The dealer API's code for the fault. */
   code: string
   breakIt(draft: Draft, node: Node): Promise<void> | void
 }
@@ -173,7 +173,7 @@ export function describeOrderOfChecks(api: CheckedApi): void {
       parts: { path: api.path, requestId: randomUUID(), timestamp: Date.now(), headers: forwarded() },
       body: { text: '%', order },
     }
-    // From the last fault to the first, because a header is repeated in the form that later faults have given it.
+    // From the last fault to the first, because a header is repeated in the form that later faults gave it.
     for (const check of broken.toReversed()) await check.breakIt(draft, api.node())
     const text = draft.body.text.replace('%', JSON.stringify(draft.body.order))
     return api.send(draft, text.padEnd(draft.body.size ?? 0))
@@ -188,11 +188,11 @@ export function describeOrderOfChecks(api: CheckedApi): void {
     expect([names, (await send(broken)).answer]).toEqual([names, alone.get(first)])
   }
 
-  describe('of several faults, the one that is checked first is reported', () => {
+  describe('the order of checks', () => {
     const pairs = CHECKS.flatMap((earlier, i) => CHECKS.slice(i + 1).map((later) => ({ earlier, later })))
     const possible = pairs.filter(({ earlier, later }) => `${earlier.name} + ${later.name}` !== IMPOSSIBLE)
 
-    it('an order without faults is placed, and each fault on its own has a different answer', async () => {
+    it('lets an order without faults be placed, and reports each single fault in its own way', async () => {
       expect((await send([])).code).toBe(api.codeFor('000000'))
       for (const check of CHECKS) {
         const { code, answer } = await send([check])
@@ -207,11 +207,11 @@ export function describeOrderOfChecks(api: CheckedApi): void {
       (_, earlier, later) => expectFirst([earlier, later]),
     )
 
-    it('for any two checks that fail together', async () => {
+    it('holds for any two checks that fail together', async () => {
       for (const { earlier, later } of possible) await expectFirst([earlier, later])
     })
 
-    it('even if all checks fail together', async () => {
+    it('holds even if all checks fail together', async () => {
       for (let i = 0; i < CHECKS.length; i++) {
         await expectFirst(CHECKS.slice(i).filter(({ name }) => i > 4 || name !== 'RequestID unused'))
       }

@@ -81,7 +81,7 @@ export interface TestRoute {
   cost?: bigint
 }
 
-/** Puts a package with these routes on sale. Does nothing if it already exists, because a test may be repeated. */
+/** Puts a package with these routes on sale. Does nothing if it already exists, because a test may be retried. */
 export async function addPackage(db: Db, packageCode: string, routes: TestRoute[], allowLoss = false): Promise<void> {
   await db.tx(async (tx) => {
     tx.send({ text: `insert into coverages values ('test', '{JP}', '[]') on conflict do nothing` })

@@ -13,7 +13,7 @@ const REQUIRED_BYTES = 4 * 2 ** 30
  */
 export const dataFolder = (): string => process.env.TEST_SCRATCH ?? tmpdir()
 
-/** Creates the folder for this run under `parent`, and removes those of runs that were killed. */
+/** Creates the folder for this run under `parent`, and removes those of killed runs. */
 export function createRunFolder(parent: string): string {
   const folder = join(parent, `dealer-esim-tests-${process.getuid!()}`)
   mkdirSync(folder, { recursive: true, mode: 0o711 })

@@ -46,7 +46,7 @@ async function answerToHead(path: string, lines?: string[]): Promise<RawAnswer> 
   return answer!
 }
 
-describe('the head of a request is enough to answer', () => {
+describe('the request head is enough to answer', () => {
   it('that the requested path does not exist', async () => {
     for (const path of ['/nope', '/', '/qr/token', '/docs/signing', '/suppliers/upstream', '/console/nope']) {
       const answer = await answerToHead(path)
@@ -94,7 +94,7 @@ describe('at the supplier API', () => {
         () => {},
       )
     }
-    // 80 of them are 20 MB; at most 16 MiB may be held.
+    // 80 of them take 20 MB, but at most 16 MiB may be held.
     await expect.poll(() => refused.length).toBeGreaterThanOrEqual(13)
     expect(new Set(refused.map((answer) => answer.status))).toEqual(new Set([503]))
     const small = openConnection(node.port)
@@ -103,7 +103,7 @@ describe('at the supplier API', () => {
     for (const connection of [...crowd, small]) connection.destroy()
   })
 
-  it('a body with too large an announced size is refused before it is read', async () => {
+  it('a body whose announced size is too large is refused before it is read', async () => {
     const connection = openConnection(node.port)
     connection.write(head(EVENTS, 300_000))
     expect((await connection.answers(1))[0]!.status).toBe(413)

@@ -136,7 +136,7 @@ function memoryMb(pid: number): number {
 describe('two thousand callers that never wait', () => {
   afterAll(stopGateways)
 
-  it('are mostly refused, and the others are served about as quickly as usual', async () => {
+  it('are mostly refused, and the rest are served about as quickly as usual', async () => {
     const gateway = await startGateway({
       databaseUrl: database.url,
       role: 'api',
@@ -165,7 +165,7 @@ describe('two thousand callers that never wait', () => {
 const PAGE_FLOOD = fileURLToPath(new URL('page-flood-process.mjs', import.meta.url))
 const CALLS = 50
 
-describe('pages that many connections request continuously', () => {
+describe('continuous page requests on many connections', () => {
   afterAll(stopGateways)
 
   it('alternate with dealers’ calls, so that a call waits for only a few pages', async () => {
@@ -191,8 +191,8 @@ describe('pages that many connections request continuously', () => {
   })
 })
 
-describe('thousands of pages that one connection requests together', () => {
-  it.each(['/', '/console/', '/console/api/me', '/nowhere'])('end the connection: %s', async (path) => {
+describe('thousands of page requests on one connection', () => {
+  it.each(['/', '/console/', '/console/api/me', '/nowhere'])('close the connection: %s', async (path) => {
     const own = await startNode(database.url, { CONSOLE: 'on' })
     const connection = openConnection(own.port)
     connection.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(2_000))
@@ -205,7 +205,7 @@ describe('thousands of pages that one connection requests together', () => {
   })
 })
 
-describe('pages beyond the length of the queue', () => {
+describe('page requests beyond the queue limit', () => {
   it.each(['/docs/', '/console/', '/console/api/me'])('are refused in the format of their API: %s', async (path) => {
     const own = await startNode(database.url, { CONSOLE: 'on' })
     const crowd = Array.from({ length: 100 }, () => openConnection(own.port))
@@ -222,7 +222,7 @@ describe('pages beyond the length of the queue', () => {
   })
 })
 
-describe('bodies that do not arrive', () => {
+describe('request bodies that never arrive', () => {
   it('do not count towards the limit of requests in progress', async () => {
     const connections = Array.from({ length: REQUESTS_MAX + 100 }, () => openConnection(node.port))
     for (const connection of connections) {
@@ -253,7 +253,7 @@ describe('bodies that do not arrive', () => {
   })
 })
 
-describe('a gateway that stops', () => {
+describe('a stopping gateway', () => {
   it('answers requests in progress and closes their connections', async () => {
     const stopping = await startNode(database.url)
     await call(stopping, dealer, 'health')
@@ -280,7 +280,7 @@ describe('a gateway that stops', () => {
     const text = requestText(dealer, 'health')
     inBody.write(text.slice(0, -1))
     inHeaders.write(text.slice(0, 60))
-    const other = openConnection(stopping.port) // when it is answered, the other two have been read
+    const other = openConnection(stopping.port) // by the time it is answered, the other two have been read
     other.write(requestText(dealer, 'health'))
     await other.answers(1)
     const stopped = stopping.stop(10_000)

@@ -45,7 +45,7 @@ async function qrPath(): Promise<string> {
   return new URL((data.profileList as Profile[])[0]!.qrCodeUrl).pathname
 }
 
-describe('an address that no file can have', () => {
+describe('a path that cannot be a file', () => {
   it.each(['/console/assets/..', '/console/assets/../..', '/console/assets/%00', '/console/assets/%2e%2e/index.html'])(
     '%s is answered as not found rather than as a gateway error',
     async (path) => {
@@ -104,7 +104,7 @@ describe('HEAD', () => {
   })
 })
 
-describe('the address of the gateway itself', () => {
+describe('the gateway’s own address', () => {
   it('redirects to the documentation, even behind a path prefix', async () => {
     const { status, headers } = await ask('GET', '/')
     expect([status, headers]).toEqual([302, expect.objectContaining({ location: 'docs/' })])

@@ -162,7 +162,7 @@ const PRIVATE = {
   'x-content-type-options': 'nosniff',
 }
 
-describe('the format of a QR link', () => {
+describe('a QR link’s format', () => {
   const HTML = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
   it.each([
     ['image/png', {}],
@@ -185,7 +185,7 @@ describe('the format of a QR link', () => {
   })
 })
 
-describe('what the seller and the supplier say of an eSIM', () => {
+describe('information from the seller and the supplier', () => {
   it('appears on the pages of both links, with a description, fair use and the installation time', async () => {
     const { db } = node.deps
     await db.query({
@@ -299,7 +299,7 @@ describe('shareUrl', () => {
     expect((await get(`/qr/${share}`)).status).toBe(404)
   })
 
-  it('renewal ends the old link, but keeps the QR link and the links of other eSIMs', async () => {
+  it('renewal ends the old link, but keeps the QR link and other eSIMs’ links', async () => {
     await setStatus('GOT_RESOURCE', null)
     const [share, untouched] = await shareTokens()
     const profileId = (await profiles()).find((profile) => profile.qrCodeUrl.endsWith(token))!.esimTranNo

@@ -10,7 +10,7 @@ export interface RawAnswer {
   data: any
 }
 
-/** A connection to which a test can write any bytes. */
+/** A connection on which a test can write any bytes. */
 export interface RawConnection {
   socket: Socket
   write(bytes: string | Buffer): void

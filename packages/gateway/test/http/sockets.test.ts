@@ -51,7 +51,7 @@ describe('bytes that are not a well-formed request', () => {
     ],
     ['no Host', () => requestText(dealer, 'health').replace('Host: gateway\r\n', ''), 400, '000101'],
   ]
-  it.each(cases)('get an envelope as the answer: %s', async (_, bytes, status, code) => {
+  it.each(cases)('are answered with an envelope: %s', async (_, bytes, status, code) => {
     const answer = await say(bytes())
     expect([answer.status, answer.code]).toEqual([status, code])
     expect(answer.headers['content-type']).toBe('application/json; charset=utf-8')

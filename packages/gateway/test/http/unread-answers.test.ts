@@ -77,7 +77,7 @@ it('unread answers are bounded, because the connection that holds the most is cl
     await expect.poll(() => answered, { timeout: 30_000 }).toBe(CONNECTIONS * PIPELINED)
     const again = await call(node, dealer, 'package/list')
     expect([again.code, again.text.length]).toEqual(['000000', page.text.length])
-    // A quarter of a gigabyte, of which the system buffers some and we may hold 64 MiB.
+    // A quarter of a gigabyte, of which the system buffers a part and we may hold 64 MiB.
     const whole = await Promise.all(crowd.map((socket) => readToEnd(socket, PIPELINED * page.text.length)))
     expect(whole.filter((all) => !all).length).toBeGreaterThan(CONNECTIONS / 4)
     expect(whole).toContain(true)

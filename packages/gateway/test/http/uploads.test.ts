@@ -139,7 +139,7 @@ describe('a receipt', () => {
   })
 })
 
-describe('before the body of an upload arrives, it is refused', () => {
+describe('an upload is refused before its body arrives', () => {
   it('without permission, for another dealer, with a malformed query or if it is too large', async () => {
     const [from, other] = [await sender(), await sender()]
     const operator = await tokenOf('OPERATOR_STAFF', null)
@@ -184,7 +184,7 @@ describe('uploads in progress', () => {
     for (const connection of hanging) connection.destroy()
   })
 
-  it('are limited to eight per node until one of them ends or its sender disconnects', async () => {
+  it('are limited to eight per node; another is accepted once one ends or its sender disconnects', async () => {
     const others = await Promise.all(Array.from({ length: 4 }, sender))
     const from = await sender()
     const hanging = [...others.flatMap((other) => [hangingUpload(other), hangingUpload(other)]), hangingUpload(from)]
@@ -228,14 +228,14 @@ describe('uploads in progress', () => {
     expect(taken).toBeLessThanOrEqual(OPEN_REQUESTS_MAX)
     // 409: the rate allows one more after six seconds, and by then the maximum number of requests are open.
     expect(statuses.filter((status) => ![200, 409, 429].includes(status))).toEqual([])
-    // The senders are in this process too: without limits this took seconds, and 350 MB in the gateway alone.
-    // The eight in progress may all be parsed before the call; sixty may not.
+    // The senders run in this process too: without limits this took seconds, and 350 MB in the gateway alone. The eight in
+    // progress may all be parsed before the call; sixty may not.
     expect(slowestMs).toBeLessThan(20 * oneUploadMs)
     expect(process.memoryUsage().rss - before).toBeLessThan(300 * 1024 * 1024)
   })
 })
 
-it('unfinished console bodies share a budget, beyond which they are refused', async () => {
+it('unfinished console bodies share a budget, and are refused beyond it', async () => {
   const bed = await startConsole({ bodiesMaxBytes: 500_000 })
   await bed.app.listen({ port: 0, host: '127.0.0.1' })
   const { port } = bed.app.server.address() as AddressInfo

@@ -89,7 +89,7 @@ describe('a transaction that has ended', () => {
   })
 })
 
-it('connections to a dead server are closed soon, together with others from the same time', async () => {
+it('when one connection to a dead server times out, others from the same time are closed soon too', async () => {
   const proxy = await startTcpProxy(database.url)
   const patient = createDb({ url: proxy.url, poolSize: 4, applicationName: 'db test silence', statementTimeoutMs: 500 })
   const one = () => patient.query({ text: 'select 1 as one', name: 'one' })
@@ -107,13 +107,13 @@ it('connections to a dead server are closed soon, together with others from the 
   const noticedMs = performance.now() - frozenAt
   const startedAt = performance.now()
   expect(await one()).toEqual([{ one: 1 }])
-  // Two connections of that time were left. Waiting for each of them would take as long again.
+  // Two such connections were left. Waiting for each of them would take as long again.
   expect(performance.now() - startedAt).toBeLessThan(noticedMs)
   await patient.close()
   await proxy.close()
 }, 20_000)
 
-describe('a connection loss is distinguished from the failure of a statement', () => {
+describe('a connection loss is distinguished from a failed statement', () => {
   it('if all addresses of a name are unreachable', async () => {
     const lookup = ((_host: string, _options: object, done: (error: null, found: LookupAddress[]) => void) =>
       done(null, [
@@ -168,7 +168,7 @@ it('a statement outside a transaction fails if its implicit commit fails', async
   expect(await db.query({ text: 'select from late' })).toEqual([])
 })
 
-describe('statements of one turn of the event loop', () => {
+describe('statements sent in one turn of the event loop', () => {
   const one = { name: 'test-one', text: 'select $1::bigint as number, null as nothing', values: [1n] }
   const refused = { name: 'test-refused', text: 'select 1 / $1::integer as part', values: [0] }
   const behind = { name: 'test-behind', text: 'select $1::text as text', values: ['b'] }
@@ -248,7 +248,7 @@ describe('rows that are sent as one array per column', () => {
 })
 
 it.skipIf(inject('testServer').workers.length === 0)(
-  'a definition cancelled by Citus because of a deadlock fails with the same error as in PostgreSQL',
+  'a statement that Citus cancels in a deadlock fails with the same error as in PostgreSQL',
   async () => {
     const message = 'canceling the transaction since it was involved in a distributed deadlock'
     const defined = db.query({ text: `drop table if exists nothing; raise exception '${message}'` })

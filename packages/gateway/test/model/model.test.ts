@@ -185,7 +185,7 @@ async function findProfile(tenantId: string, { orderTransactionId, itemNo }: Esi
   return row!.profileId
 }
 
-/** The day on which the orders were decided; if that was around midnight, the day of the last one. */
+/** The day on which the orders were decided; around midnight, the day of the last one. */
 function dayOf(answers: Answer[]): string {
   const { data } = answers.at(-1)!
   const ends = data.resetTime && new Date(Date.parse(data.resetTime) - 1)

@@ -1,4 +1,4 @@
-/** The model's packages: unit price, and the final state of an eSIM by its item number in the order. */
+/** The model's packages: unit price, and the final state of each eSIM by its item number in the order. */
 export const PACKAGES = {
   FINE: { price: 4n, isRefused: () => false },
   PARTLY: { price: 2n, isRefused: (itemNo: number) => itemNo % 2 === 0 },
@@ -54,7 +54,7 @@ export type ExpectedAction = { code: '000000'; isNew: boolean } | { code: '20000
 interface ModelEsim extends EsimKey {
   isCancellable: boolean
   isCancelled: boolean
-  /** How many times it was topped up. */
+  /** How often it was topped up. */
   toppedUp: number
 }
 

@@ -17,7 +17,7 @@ import { adminJsonWith, adminWith } from '../harness/processes/admin-in-process.
 import { SHARED_MASTER_KEY, startGateway, stopGateways, temporaryFolder } from '../harness/processes/gateway-process.ts'
 import { waitUntil } from '../harness/shop.ts'
 
-/* A gateway that has sold, its backups, and databases into which they are restored. */
+/* A gateway with sales, its backups, and databases to restore them into. */
 
 interface Made {
   file: string
@@ -91,7 +91,7 @@ const failure = async (args: string[], env: Record<string, string>) => {
   return stderr.trim()
 }
 
-test('a backup is a file that only its owner reads, and is recorded', async () => {
+test('a backup is recorded, and its file can be read only by the owner', async () => {
   expect(made.file).toMatch(/\/dealer-esim-\d{8}T\d{6}Z\.backup$/)
   expect(statSync(made.file)).toMatchObject({ size: made.bytes })
   expect(statSync(made.file).mode & 0o777).toBe(0o600)
@@ -101,7 +101,7 @@ test('a backup is a file that only its owner reads, and is recorded', async () =
   ])
 })
 
-test('while a backup reads, only partitions of tables that it leaves out are created and dropped', async () => {
+test('during a backup, partitions are created and dropped only in tables that the backup leaves out', async () => {
   const pastEvents = () => createPartitions(db, AGED_BY_CLOCK, Date.now() - 60 * 86_400_000)
   const reading = await db.tx(async (tx) => {
     await tx.query({ text: 'lock table notes in access exclusive mode' }) // the backup waits for it
@@ -115,7 +115,7 @@ test('while a backup reads, only partitions of tables that it leaves out are cre
   expect(await pastEvents()).not.toEqual([])
 })
 
-test('the command says what is not in the backup, and prints the key only if asked', async () => {
+test('the backup command says what it leaves out, and prints the key only on request', async () => {
   const plain = await adminWith(['backup', join(temporaryFolder('plain'), 'a')], envOf(sold.url))
   expect(plain.stdout).toMatch(/Not in it:\n- the master key, [\s\S]*configuration[\s\S]*sold from this moment on/)
   expect(plain.stdout).not.toContain(SHARED_MASTER_KEY)
@@ -163,7 +163,7 @@ test('a restore that was interrupted after its rows were committed goes on', asy
   })
 })
 
-test('a backup that was cut, altered or extended anywhere is refused, and the database stays empty', async () => {
+test('a backup that was truncated, altered or extended is refused, and the database stays empty', async () => {
   const whole = readFileSync(made.file)
   const headerEnd = whole.indexOf('\n', 30) + 1
   const database = await emptyDatabase()
@@ -190,7 +190,7 @@ test('a backup that was cut, altered or extended anywhere is refused, and the da
   ]
   for (const form of forms) {
     writeFileSync(bad, form)
-    expect(await failure(['restore', bad], envOf(database.url))).toMatch(/was cut|was altered|is not a backup/)
+    expect(await failure(['restore', bad], envOf(database.url))).toMatch(/was truncated|was altered|is not a backup/)
   }
   const client = createDb({ url: database.url, poolSize: 1, applicationName: 'test' })
   expect(
@@ -207,7 +207,7 @@ test('an encrypted backup that was altered is refused', async () => {
   expect(await failure(['restore', file, '--check'], envOf(sold.url))).toMatch(/was altered/)
 })
 
-test('a key that does not fit is named before anything is touched', async () => {
+test('a wrong key is reported before anything is changed', async () => {
   const database = await emptyDatabase()
   const env = { ...envOf(database.url), MASTER_KEY: Buffer.alloc(32, 9).toString('base64') }
   expect(await failure(['restore', made.file], env)).toMatch(
@@ -216,13 +216,13 @@ test('a key that does not fit is named before anything is touched', async () => 
   expect(await failure(['backup', folder], { ...envOf(sold.url), MASTER_KEY: env.MASTER_KEY })).toMatch(/master key/i)
 })
 
-test('a database that a gateway uses is not restored into', async () => {
+test('a restore into a database that a gateway uses is refused', async () => {
   expect(await failure(['restore', made.file], envOf(sold.url))).toMatch(
     /belongs to a gateway, whose data a restore would replace\. .* Nothing was changed\.$/,
   )
 })
 
-test('a backup of a later release is refused, with both releases', async () => {
+test('a backup from a later release is refused, with a message that names both releases', async () => {
   const text = readFileSync(made.file)
   const end = text.indexOf('\n', 30)
   const header = JSON.parse(text.toString('utf8', text.indexOf('\n') + 1, end))
@@ -286,14 +286,14 @@ test('a backup that is altered after it was checked is not restored', async () =
   expect({ code, deployments }).toEqual({ code: 1, deployments: [] })
 })
 
-test('a database that a gateway begins to use during a restore is left as it is', async () => {
+test('a restore leaves a database alone if a gateway begins to use it meanwhile', async () => {
   const start = `insert into deployment (kind, master_key_fingerprint, link_key) values ('local', 'other', '\\x00')`
   const { code, stderr, deployments } = await restoreDuring(made.file, start, () => {})
   expect(stderr).toMatch(/belongs to a gateway/)
   expect({ code, deployments }).toEqual({ code: 1, deployments: [{ kind: 'local', masterKeyFingerprint: 'other' }] })
 })
 
-test('the earliest backups of a folder are deleted, and no other file', async () => {
+test('the oldest backups in a folder are deleted, and no other files', async () => {
   const kept = temporaryFolder('kept')
   for (const day of ['01', '02', '03']) copyFileSync(made.file, join(kept, `dealer-esim-202611${day}T030000Z.backup`))
   writeFileSync(join(kept, 'dealer-esim-notes.txt'), '')
@@ -302,7 +302,7 @@ test('the earliest backups of a folder are deleted, and no other file', async ()
   expect(readdirSync(kept)).toHaveLength(3)
 })
 
-test('operators are alerted once a day while the last backup is older than a day, and not where they back up in another way', async () => {
+test('operators are alerted once a day if the last backup is over a day old, unless they back up in another way', async () => {
   const ids = createIds(Date.now)
   const alert = (backupAlert: 'on' | 'off', deployment: 'local' | 'production' = 'production') =>
     alertOldBackup({ db, ids, log: silentLog, config: { backupAlert, deployment } })
@@ -313,22 +313,22 @@ test('operators are alerted once a day while the last backup is older than a day
   expect(await Promise.all([alert('on'), alert('on')])).toEqual(expect.arrayContaining([true, false]))
   expect(await alert('on')).toBe(false)
   const alerts = await db.query<{ message: string }>({ text: `select message from alerts where kind = 'BACKUP_OLD'` })
-  expect(alerts).toEqual([{ message: expect.stringMatching(/^The last backup is of 20.*\.backup\. Find out why/) }])
+  expect(alerts).toEqual([{ message: expect.stringMatching(/^The last backup is from 20.*\.backup\. Find out why/) }])
   await db.query({ text: `update alerts set created_at = created_at - interval '25 hours'; delete from backups` })
   await db.query({ text: `update deployment set created_at = now() - interval '2 days'` })
   expect(await alert('on')).toBe(true)
 })
 
-test('a backup that cannot be written leaves no file, and says why', async () => {
+test('a backup that cannot be written leaves no file, and its error says why', async () => {
   const none = join(temporaryFolder('none'), 'missing', 'a.backup')
   expect(await failure(['backup', none], envOf(sold.url))).toMatch(/^There is no folder .*missing\. Create it/)
-  expect(await failure(['backup', made.file], envOf(sold.url))).toMatch(/exists already/)
+  expect(await failure(['backup', made.file], envOf(sold.url))).toMatch(/already exists/)
   const keepOfFile = ['backup', join(folder, 'a.backup'), '--keep', '2']
   expect(await failure(keepOfFile, envOf(sold.url))).toMatch(/--keep needs a folder/)
   expect(readdirSync(folder)).toHaveLength(1)
 })
 
-test('what an interrupted backup has left is replaced by a file that only its owner reads', async () => {
+test('leftovers of an interrupted backup are replaced by a file that only its owner can read', async () => {
   const file = join(temporaryFolder('partial'), 'a.backup')
   writeFileSync(`${file}.partial`, 'left', { mode: 0o666 })
   await adminJsonWith(['backup', file], envOf(sold.url))

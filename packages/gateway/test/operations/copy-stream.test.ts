@@ -32,7 +32,7 @@ it('an empty result ends immediately', async () => {
   expect(await copyOut(from, 'copy (select 1 where false) to stdout').next()).toEqual({ value: 0, done: true })
 })
 
-it('a failure is reported, and the connection can be used afterwards', async () => {
+it('a failure is reported, and the connection stays usable', async () => {
   async function* pieces() {
     yield Buffer.from('nonsense\n')
     yield Buffer.from('1\tx\n')

@@ -72,13 +72,13 @@ test('damaged names are listed, with advice on how to correct them', async () =>
   await exec(`update packages set name = 'Côte' where package_code = 'FR'`)
 })
 
-test('prices that no dealer can pay are listed with their place', async () => {
+test('prices that no dealer can pay are listed with their location', async () => {
   await exec(
     `insert into list_prices (package_code, currency_code, price, removed, first_set_at, updated_at)
      values ('FR', 'UDS', 45000, false, now(), now()), ('FR', 'JPY', 4505000, false, now(), now())`,
   )
   expect(await messages()).toEqual([
-    expect.stringMatching(/UDS is not a currency of ISO 4217.* the list price of package FR\. Enter the amount/),
+    expect.stringMatching(/UDS is not an ISO 4217 currency.* the list price of package FR\. Enter the amount/),
     expect.stringMatching(
       /JPY has no decimal places, but 1 packages, such as FR, .*price set FR AMOUNT --currency JPY/,
     ),

@@ -71,7 +71,7 @@ async function complaints(env: Record<string, string> = {}): Promise<string[]> {
 }
 
 describe('doctor', () => {
-  test('reports nothing about a healthy deployment', async () => {
+  test('reports nothing for a healthy deployment', async () => {
     expect(await complaints()).toEqual([])
   })
 
@@ -240,7 +240,7 @@ describe('doctor', () => {
   test('reports packages with a nonexistent supplier, whatever the master key', async () => {
     for (const code of ['A_1', 'A_2']) await addPackage(db, code, [{ supplier: 'missing', productCode: 'P' }])
     try {
-      const expected = /^WARNING suppliers: 2 packages name a supplier that does not exist, such as A_1 \(missing\)\. /
+      const expected = /^WARNING suppliers: 2 packages list a nonexistent supplier, such as A_1 \(missing\)\. /
       expect(await complaints()).toEqual([expect.stringMatching(expected)])
       expect((await complaints({ MASTER_KEY: 'ff'.repeat(32) })).at(-1)).toMatch(expected)
     } finally {

@@ -18,7 +18,7 @@ import { startGateway, stopGateways, temporaryFolder } from '../harness/processe
 import { createAuthority } from '../harness/servers/certificates.ts'
 import { startSmtpReceiver } from '../harness/servers/smtp-receiver.ts'
 
-/* The path of a new operator: a fresh PostgreSQL with passwords, a certificate, and one command. */
+/* A new operator's path: a fresh PostgreSQL with passwords, a certificate, and one command. */
 
 const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-setup-'))
 const at = (name: string) => join(folder, name)
@@ -131,7 +131,7 @@ test('a URL that points elsewhere is reported with a remedy', async () => {
   )
   const { code, stdout } = await admin([...args, '--dry-run'], env)
   expect(code).toBe(0)
-  expect(stdout).toMatch(/PUBLIC_URL \S+ does not lead here yet .*Let DNS, the firewall and the proxy lead it to/)
+  expect(stdout).toMatch(/PUBLIC_URL \S+ does not lead here yet .*Make DNS, the firewall and the proxy lead to/)
 })
 
 test.each<[string, string[], RegExp]>([

@@ -57,7 +57,7 @@ async function whileAhead(aheadMs: number, laterMs: number, work: () => Promise<
 
 const later = MINUTE_MS
 
-describe.each(STEPS)('after the clock was ahead by %s', (_, aheadMs) => {
+describe.each(STEPS)('after the clock ran fast by %s', (_, aheadMs) => {
   it('an order that a dead worker had leased is claimed within a minute', async () => {
     const { tenantId } = await addDealer(node.deps)
     const { deps } = createScriptedSupplier(shop)
@@ -82,7 +82,7 @@ describe.each(STEPS)('after the clock was ahead by %s', (_, aheadMs) => {
     ])
   })
 
-  it('a doubt that began in that period does not last until the clock reaches that time', async () => {
+  it('an item put in doubt during that time is not left until the clock reaches it again', async () => {
     const { tenantId } = await addDealer(node.deps)
     const { deps } = createScriptedSupplier(shop)
     await payOrders(shop.db, tenantId, 'P')
@@ -91,7 +91,7 @@ describe.each(STEPS)('after the clock was ahead by %s', (_, aheadMs) => {
     expect(attempt!.doubtSince!.getTime()).toBeLessThanOrEqual(Date.now() + later)
   })
 
-  it('a call that may be in progress is not repeated, because its doubt begins again', async () => {
+  it('a call that may be in progress is not repeated, because its period of doubt begins again', async () => {
     const { tenantId } = await addDealer(node.deps)
     const { deps } = createScriptedSupplier(shop)
     await clock.setOffset(-aheadMs)
@@ -187,7 +187,7 @@ describe.each(STEPS)('after the clock was ahead by %s', (_, aheadMs) => {
     expect((await step(1_000)).replayed).toBe(1)
   })
 
-  it('nothing that waits keeps a time in the future, as doctor’s count confirms', async () => {
+  it('doctor counts the times in the future, and finds none after their repair', async () => {
     const { tenantId } = await addDealer(node.deps)
     await shop.db.query({ text: 'delete from deliveries' })
     await addEvent(tenantId, 0)

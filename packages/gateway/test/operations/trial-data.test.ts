@@ -77,7 +77,7 @@ it('a ledger with trial data passes verification', async () => {
   expect([faults, counts.tenants]).toEqual([[], 5n])
 })
 
-it('a second start does not create anything twice', async () => {
+it('a second start adds no trial data twice', async () => {
   const rows = await allRows()
   await (await startTrialData(node.deps, OPERATOR)).filled
   expect(await allRows()).toEqual(rows)

@@ -36,7 +36,7 @@ const SUSPENDED_WITHIN_MS = 60_000
 
 /**
  * Callers that order eSIMs, and then top up, cancel or revoke each, or do two of these at the same moment; one of them
- * waits until its eSIMs are in use, and suspends them. They never repeat a request: the test finds out what became of it.
+ * waits until its eSIMs are in use, and suspends them. They never repeat a request: the test finds out what happened to it.
  */
 export function startAfterSaleLoad(
   load: OrderLoad,

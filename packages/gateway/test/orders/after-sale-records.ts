@@ -28,7 +28,7 @@ export async function expectSalesToAgree(world: LoadTest, requested: readonly Re
   await expectSaleEvents(world, topUps)
 }
 
-/** Repeats every request: an acknowledged one is replayed; the answers of the others show whether they exist. */
+/** Repeats every request: acknowledged ones are replayed, and the answers to the others show whether they exist. */
 async function repeatSales({ gateway, dealer, db }: LoadTest, requested: readonly RequestedSale[]) {
   const existing = await db.query<{ transactionId: string }>({
     text: `select transaction_id from orders where tenant_id = $1 and order_type = 'TOPUP'
@@ -38,7 +38,7 @@ async function repeatSales({ gateway, dealer, db }: LoadTest, requested: readonl
   const exists = new Set(existing.map((row) => row.transactionId))
   const sales = await eachOf(requested, async (sale) => {
     const { operation, body, answer: first } = sale
-    // 200002: the other request for the same eSIM is in the way, or has ended the state that this one needs.
+    // 200002: the eSIM's other request is in progress, or has ended the state that this one needs.
     if (first) expect(`${first.status} ${first.code}`).toMatch(/^(200 000000|409 200002|503 000002|500 000001)$/)
     const answer = await call(gateway, dealer, operation, { body: JSON.stringify(body) })
     expect(['000000', '200002']).toContain(answer.code)
@@ -102,7 +102,7 @@ interface IssuedRow {
   key: string
   toppedUpKey: string | null
   answer: string
-  /** How many times it was ordered. */
+  /** How often it was ordered. */
   requests: number
 }
 
@@ -170,7 +170,7 @@ interface ActionRow {
   refundedAt: Date | null
 }
 
-/** The receiver has received the events of every top-up, and the last state of every action. */
+/** The receiver has received the events of every top-up, and the final state of every action. */
 async function expectSaleEvents({ gateway, dealer, db, receiver }: LoadTest, topUps: readonly Accepted[]) {
   const orders = await eachOf(topUps, async ({ body: { transactionId } }) => {
     const { data: shown } = await call(gateway, dealer, 'esim/query', { body: JSON.stringify({ transactionId }) })

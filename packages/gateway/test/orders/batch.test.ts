@@ -184,7 +184,7 @@ describe('a batch of orders', () => {
         fc.integer({ min: 1, max: 16 }),
         async (wallets, testOrders, cut) => {
           const tenantIds = await createWallets(wallets)
-          // Two consecutive batches: the second one finds what the first one committed.
+          // Two consecutive batches: the second finds what the first committed.
           const orders = testOrders.map((each) => inputOf(each, tenantIds))
           const verdicts: Verdict[] = []
           for (const part of [orders.slice(0, cut), orders.slice(cut)]) {

@@ -38,7 +38,7 @@ type Victim = 'gateway' | 'postmaster' | 'session' | 'both'
 const CALLERS = 8
 /** Callers that order eSIMs, top them up, cancel, revoke and suspend them. */
 const AFTER_SALE_CALLERS = 4
-/** Every seventh kill follows a suspension: between the others, there is rarely enough time for an eSIM to go into use. */
+/** Every seventh kill follows a suspension: otherwise there is rarely enough time for an eSIM to go into use. */
 const SUSPENSION_EVERY = 7
 const PACKAGES = ['JP_1_7', 'JP_1_7', 'SANDBOX_OK', 'SANDBOX_PARTIAL', 'SANDBOX_REFUSED']
 

@@ -36,7 +36,7 @@ interface Purchase {
 const dryRun = ({ of, operation, body }: Purchase) => bed.json(of, operation, { ...body, validateOnly: true })
 const real = ({ of, operation, body }: Purchase) => bed.json(of, operation, body)
 
-/** An answer without what is different in each call. */
+/** An answer without the parts that differ in each call. */
 function refusalOf({ status, code, message, data, headers }: Answer) {
   const { requestId: _, ...members } = data
   return { status, code, message, members, replayed: headers['idempotent-replayed'] }
@@ -127,7 +127,7 @@ async function emptied(purchase: Purchase): Promise<Purchase> {
   return purchase
 }
 
-/** Rows of each table but those of admission, and what the tables of money and orders contain. */
+/** The rows of each table except admission's, and the contents of the money and order tables. */
 async function contents(): Promise<object> {
   const { db } = bed.node.deps
   const tables = await db.query<{ name: string }>({
@@ -153,7 +153,7 @@ const isIdle = () =>
 describe.each([['esim/order', ORDERS] as const, ['esim/topup', TOP_UPS] as const])(
   'a dry run of %s',
   (operation, purchases) => {
-    it('has a purchase here for each code that the operation documents', () => {
+    it('is tested with each code that the operation documents', () => {
       const own = Object.keys(purchases).filter((code) => code >= '200000')
       expect(own.sort()).toEqual([...operations[operation].codes].sort())
     })
@@ -176,7 +176,7 @@ describe.each([['esim/order', ORDERS] as const, ['esim/topup', TOP_UPS] as const
       },
     )
 
-    it('answers what is then debited, and takes neither balance nor transactionId', async () => {
+    it('returns the amount that the real call then debits, and uses up neither balance nor transactionId', async () => {
       const purchase = operation === 'esim/order' ? order(bed.dealer, lines({ count: 3 })) : topUp()
       await isIdle()
       const before = await contents()
@@ -189,7 +189,7 @@ describe.each([['esim/order', ORDERS] as const, ['esim/topup', TOP_UPS] as const
       expect((await real({ ...purchase, body: { ...unnamed, validateOnly: false } })).code).toBe('000105')
     })
 
-    it('answers a transactionId that is taken as the real call does: the order, marked as replayed', async () => {
+    it('for a used transactionId returns the order marked as replayed, as the real call does', async () => {
       const purchase = operation === 'esim/order' ? order(bed.dealer) : topUp()
       await real(purchase)
       await isIdle()
@@ -201,7 +201,7 @@ describe.each([['esim/order', ORDERS] as const, ['esim/topup', TOP_UPS] as const
   },
 )
 
-it('an accepted dry run names the eSIMs that can be delivered now, null where the supplier does not count them', async () => {
+it('an accepted dry run shows how many eSIMs are available now, or null if the supplier does not count them', async () => {
   const line = { packageName: 'Japan JP_1_7', count: 1, price: PRICE, periodNum: null }
   const available = async () => (await dryRun(order(bed.dealer))).data.packageInfoList
   expect(await available()).toEqual([{ packageCode: 'JP_1_7', ...line, available: null }])
@@ -221,7 +221,7 @@ it('an accepted dry run names the eSIMs that can be delivered now, null where th
   }
 })
 
-it('random purchases are answered alike, whatever else they break', async () => {
+it('random purchases get the same answer from a dry run as from the real call', async () => {
   const seed = Number(process.env.SEED ?? randomInt(2 ** 31))
   console.info(`SEED=${seed}`)
   const chance = seededRandom(seed)

@@ -82,7 +82,7 @@ test('the current status is returned at the time limit, even if the wakeup was l
   watch.stop()
 })
 
-test('callers are released when they disconnect, and all of them at a stop', async () => {
+test('callers are released when they disconnect or the gateway stops', async () => {
   const watch = createEndWatch(deps)
   const [first, second] = await awaited(2)
   const gone = new AbortController()

@@ -254,7 +254,7 @@ describe.each([
   })
 })
 
-it('an order whose time passes while it waits for its turn is refused without an attempt', async () => {
+it('an order that times out while it waits for its turn is refused without an attempt', async () => {
   const placer = await createPlacer(true)
   const { clock } = node.deps
   const late = place(placer, 'T-late', { receivedAt: clock.monotonic() - 7_000 })

@@ -4,7 +4,7 @@ import { addDealer, call, NODE_ENV, type Node, startNode } from '../harness/api-
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
 
-/* A gateway is killed between two steps of placing an order, and the order is repeated on another one. */
+/* A gateway is killed between two steps of placing an order, and the order is repeated on another gateway. */
 
 let database: TestDatabase
 let inspector: Node
@@ -29,7 +29,7 @@ describe('a crash while an order is placed', () => {
     { point: 'orders.before-commit', before: 1, isPlaced: false },
     { point: 'orders.committed', before: 1, isPlaced: true },
   ])(
-    'at $point, $before orders after the start, leaves either the whole order or nothing',
+    'at $point, with $before earlier orders, leaves either the whole order or nothing',
     async ({ point, before, isPlaced }) => {
       const options = { databaseUrl: database.url, role: 'api' } as const
       const doomed = await startGateway({ ...options, env: { ...NODE_ENV, PAUSE_AT: `${point}:kill:${before + 1}` } })

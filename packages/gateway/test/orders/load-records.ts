@@ -35,7 +35,10 @@ interface KnownOrder extends RequestedOrder {
   answer: Answer
 }
 
-/** Repeats every order: an acknowledged one is replayed with the same answer; the answers of the others show whether they exist. */
+/**
+ * Repeats every order: acknowledged ones are replayed with the same answer, and the answers to the others show whether they
+ * exist.
+ */
 async function repeatAll({ gateway, dealer, db, requested }: LoadTest): Promise<KnownOrder[]> {
   for (const { answers } of requested) {
     for (const { code, status } of answers) {

@@ -43,7 +43,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** A separate placer, as on another node, and the statements that it sends. */
+/** A separate placer, as on another node, and the statements it sends. */
 function createPlacer(aheadMs = () => 0, query: Db['query'] = db.query) {
   const { clock, databaseClock, ids, catalogue } = node.deps
   const statements: string[] = []
@@ -132,7 +132,7 @@ it('placing orders on cached wallets takes one statement, for one wallet or seve
   expect(await Promise.all(dealers.map(ordersIn))).toEqual([4n, 3n, 3n, 3n])
 })
 
-describe('a batch of many wallets', () => {
+describe('a batch over many wallets', () => {
   const WALLETS = 40
 
   async function createBatchOfWallets() {
@@ -189,7 +189,7 @@ describe('a batch of many wallets', () => {
   })
 })
 
-it('an order has the time in its id, and its debit never precedes an earlier debit', async () => {
+it('an order has the time in its id, and its debit never precedes an earlier one', async () => {
   const { placer } = createPlacer(() => -5_000)
   const dealer = await openDealer(placer)
   const verdict = await place(placer, dealer, { transactionId: 'T-1' })
@@ -260,7 +260,7 @@ describe('a change since the wallet was cached is detected:', () => {
   it.each<[Wanted, string]>([
     [{ transactionId: 'T-first' }, 'replayed'],
     [{ transactionId: 'T-first', count: 2 }, '200012'],
-  ])('%o, which repeats another node’s order although the wallet is unchanged', async (wanted, expected) => {
+  ])('a repeat of another node’s order with an unchanged wallet: %o', async (wanted, expected) => {
     const { placer, statements } = createPlacer()
     const dealer = await openDealerElsewhere(placer)
     statements.length = 0
@@ -301,7 +301,7 @@ describe('a change since the wallet was cached is detected:', () => {
 describe('an order that this node has answered recently', () => {
   const READS_CONTEXT = 'orders-context'
 
-  it('is looked up, without making a batch with other wallets read first', async () => {
+  it('is looked up, without forcing a batch over other wallets to read first', async () => {
     const { placer, statements } = createPlacer()
     const dealers = await Promise.all(Array.from({ length: 20 }, () => openDealer(placer)))
     statements.length = 0
@@ -334,7 +334,7 @@ describe('an order that this node has answered recently', () => {
     })
   })
 
-  it('is found when it is placed again, if the lookup fails', async () => {
+  it('is found by placing it again if the lookup fails', async () => {
     const { placer, statements } = createPlacer(undefined, async () => {
       throw new Error('no connection')
     })
@@ -356,7 +356,7 @@ describe('an order that waits for its cached wallet', () => {
     return waiting!
   }
 
-  it('is decided again if the wallet has changed since', async () => {
+  it('is decided again if the wallet has changed meanwhile', async () => {
     const { placer, statements } = createPlacer()
     const dealer = await openDealer(placer)
     const text = 'update wallets set daily_spend_limit = 45000 where tenant_id = $1'
@@ -369,7 +369,7 @@ describe('an order that waits for its cached wallet', () => {
   it.each([
     ['another transaction only read it', 'select from wallets where tenant_id = $1 for share'],
     ['its row was rewritten without a change', 'update wallets set credit_limit = credit_limit where tenant_id = $1'],
-  ])('is placed whole when %s', async (_, text) => {
+  ])('is placed in full when %s', async (_, text) => {
     const { placer } = createPlacer()
     const dealer = await openDealer(placer)
     expect(balanceAfter(await placedWhile(placer, dealer, text))).toBe(OPENING - 2 * PRICE)

@@ -18,7 +18,7 @@ export interface OrderLoad {
   readonly acknowledged: number
   /** Places an order as an additional caller, once there is a target. @returns the order if it was acknowledged */
   place(packageInfoList: RequestedOrder['packageInfoList']): Promise<RequestedOrder | undefined>
-  /** The target, as soon as there is one; undefined once the load has stopped without one. */
+  /** The target, once there is one; undefined if the load has stopped without one. */
   findTarget(): Promise<{ baseUrl: string } | undefined>
   /** Resolves when this many more orders have been acknowledged. */
   waitForMore(count: number): Promise<void>
@@ -37,7 +37,7 @@ export interface OrderLoad {
 export const ANSWER_GUARD_MS = 100_000
 /** The pause after a refusal or a lost connection, as a considerate client would make it. */
 const PAUSE_MS = 100
-/** The pause between orders, so that there are no more orders than the test needs. */
+/** The pause between orders, so that there are no more of them than the test needs. */
 const THINK_MS = 50
 
 /** Signed callers that place one order after another and never repeat one. */

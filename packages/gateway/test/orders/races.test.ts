@@ -68,7 +68,7 @@ async function expectOverlap(dealer: Dealer) {
 
 const withoutStatus = ({ data: { orderStatus: _, ...rest } }: Answer) => rest
 
-describe('two hundred simultaneous orders over two gateways', () => {
+describe('two hundred simultaneous orders on two gateways', () => {
   it('with one transactionId place one order, debit once and get equal answers', async () => {
     const dealer = await addDealer(inspector.deps, 100)
     expect(new Set(nodes.map((node) => node.pid)).size).toBe(2)
@@ -83,7 +83,7 @@ describe('two hundred simultaneous orders over two gateways', () => {
     await expectOverlap(dealer)
   })
 
-  it('with one transactionId but two contents place one order, and the rest are conflicts', async () => {
+  it('with one transactionId but different contents place one order, and the rest are conflicts', async () => {
     const dealer = await addDealer(inspector.deps, 100)
     const contentOf = (index: number) => 1 + (Math.floor(index / nodes.length) % 2)
     const answers = await orderAll(

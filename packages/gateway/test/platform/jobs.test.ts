@@ -68,7 +68,7 @@ test('a job that is not yet due is not claimed', async () => {
   expect(await claim(10)).toEqual([])
 })
 
-test('a claim takes the jobs that have been due longest, so that one tenant’s backlog does not hide the others', async () => {
+test('a claim takes the jobs that have been due longest, so one tenant’s backlog does not hide the others', async () => {
   await add(ACME, 50, 10)
   await add(GLOBEX, 1, 20)
   const claimed = await claim(5)

@@ -118,7 +118,7 @@ describe('rules', () => {
     await deleteRule(testbed, 'talk', { keepPackages: false }, SYSTEM)
   })
 
-  it('do not change a package that no rule made, or that an operator released', async () => {
+  it('do not change a package that was not made by a rule, or that an operator released', async () => {
     await putPackages(testbed, [{ ...(await find('JP_1GB_7'))!, packageCode: 'KR_1GB_7', slug: 'by-hand' }], SYSTEM)
     await testbed.setRule('base', { filter: { countries: [...COUNTRIES, 'KR'] } })
     const { lines } = await testbed.apply()
@@ -129,7 +129,7 @@ describe('rules', () => {
     expect(released).toMatchObject({ change: 'BLOCKED', reason: expect.stringContaining('not made by a rule') })
   })
 
-  it('keep off sale a package that an operator took off sale', async () => {
+  it('leave a package off sale if an operator took it off sale', async () => {
     await setOnSale(testbed, { packageCodes: ['ES_1GB_7'] }, false, SYSTEM)
     await testbed.setRule('base', { percent: '26' })
     await testbed.apply()
@@ -247,7 +247,7 @@ describe('when costs change', () => {
     expect(await find('JP_1GB_7')).toMatchObject({ status: 'ON_SALE', suppliers: [{ supplier: 'zen' }] })
   })
 
-  it('a changed rule that has not been applied does not change anything', async () => {
+  it('a changed rule has no effect until it is applied', async () => {
     await testbed.setRule('base', { percent: '400', filter: { countries: ['CN'] } })
     const { prices } = (await find('JP_2GB_7')) ?? (await find('JP_1GB_7'))!
     const { productCode, costPrice } = await routeOf('zen')

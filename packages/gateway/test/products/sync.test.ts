@@ -65,7 +65,7 @@ describe('a sync', () => {
     expect(await getSync(testbed.db, 'whole')).toMatchObject({ outcome: 'DONE', listed: 60, isRunning: false })
   })
 
-  it('does not write any rows if nothing has changed', async () => {
+  it('writes no rows if nothing has changed', async () => {
     const before = await stored()
     expect(await testbed.sync('whole')).toMatchObject({ outcome: 'DONE', added: 0, changed: 0, removed: 0 })
     expect(await stored()).toEqual(before)
@@ -83,7 +83,7 @@ describe('a sync', () => {
     expect(await costsOf(code)).toEqual([cost, cost! + 100n, null, cost! + 100n])
   })
 
-  it('is run by one node at a time, and a node without its lease does not write anything', async () => {
+  it('is run by one node at a time, and a node without its lease writes nothing', async () => {
     const claim = (await claimSync(testbed.db, ['whole'], true))!
     expect(await claimSync(testbed.db, ['whole'], true)).toBeUndefined()
     await testbed.db.query({ text: `update supplier_syncs set lease_until = now() - interval '1 second'` })
@@ -98,7 +98,7 @@ describe('a sync', () => {
   })
 })
 
-describe('a catalogue with odd entries', () => {
+describe('a catalogue with unreadable entries', () => {
   /** The wholesaler's catalogue, changed entry by entry. */
   function syncChanged(change: (product: SupplierProduct, index: number) => SupplierProduct | UnreadableEntry | null) {
     const { supplier } = testbed.suppliers.get('whole')!
@@ -112,7 +112,7 @@ describe('a catalogue with odd entries', () => {
     return testbed.syncFrom('whole', { catalogue })
   }
 
-  it('is read without those entries, and their products stay as they were', async () => {
+  it('is read without those entries, whose products stay unchanged', async () => {
     await testbed.sync('whole')
     const before = await stored()
     const code = before.products[0]!.productCode
@@ -179,7 +179,7 @@ describe('a catalogue with odd entries', () => {
   })
 })
 
-describe('a catalogue that is not plausible', () => {
+describe('an implausible or unreadable catalogue', () => {
   it.each<[string, Fault['kind'], RegExp]>([
     ['empty', 'catalogue-empty', /is held: it is empty\. Nothing was changed/],
     ['suddenly short', 'catalogue-short', /is held: 54 of 60 products are missing\./],
@@ -189,7 +189,7 @@ describe('a catalogue that is not plausible', () => {
       'catalogue-other-currency',
       /60 products have another currency, such as .* USD before, .* JPY now/,
     ],
-  ])('that is %s does not change anything, and an alert says what to do', async (_, kind, message) => {
+  ])('that is %s changes nothing, and an alert says what to do', async (_, kind, message) => {
     const before = await stored()
     simulator.addFault({ kind, operation: 'catalogue' })
     const result = await testbed.sync('whole')
@@ -205,7 +205,7 @@ describe('a catalogue that is not plausible', () => {
     ['is cut off', { kind: 'answer-cut', operation: 'catalogue' }],
     ['is not JSON', { kind: 'answer-garbled', operation: 'catalogue' }],
     ['does not come', { kind: 'server-error-before', operation: 'catalogue' }],
-  ])('that %s does not change anything, and is reported once', async (_, fault) => {
+  ])('that %s changes nothing, and is reported once', async (_, fault) => {
     await testbed.sync('whole')
     const before = await stored()
     const alerts = (await testbed.alerts('SUPPLIER_CATALOGUE')).length
@@ -219,7 +219,7 @@ describe('a catalogue that is not plausible', () => {
     expect(later.at(-1)).toMatch(/^The catalogue of whole could not be read: .* test the supplier on its page\.$/)
   })
 
-  it('is applied as it was read if an operator accepts the catalogue while it is held', async () => {
+  it('is applied as read if an operator accepts it while it is held', async () => {
     simulator.addFault({ kind: 'catalogue-prices-x100', operation: 'catalogue' })
     const result = await testbed.sync('whole')
     simulator.clearFaults()

@@ -230,7 +230,7 @@ function pick(ids: string[], chosen: number): string | undefined {
   return ids[chosen % Math.max(1, ids.length)]
 }
 
-/** Places an order whose id is from an earlier day, so that later changes to it happen days afterwards. */
+/** Places an order with an id from an earlier day, so that later changes to it happen days afterwards. */
 async function place(dealer: Dealer, daysAgo: number, request: object, orderType?: 'TOPUP'): Promise<void> {
   const ids = createIds(() => Date.now() - daysAgo * 86_400_000)
   const tenant = { tenantId: dealer.tenantId, currencyCode: 'USD' }

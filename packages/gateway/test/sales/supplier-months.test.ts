@@ -105,7 +105,7 @@ test('a change without a transfer or an order event appears in the report immedi
   await expectMonthsToEqualRows(db)
 })
 
-test('a charge that a supplier states after the delivery changes neither the item nor the sums', async () => {
+test('a charge that the supplier reports after the delivery changes neither the item nor the sums', async () => {
   const { db } = shop
   const orderId = await addOrder(tenantId, ['WAITING', 'DELIVERED'], { agoMs: TWO_HOURS_MS })
   const esim = { iccid: makeIccid('8985777', 1), smdpAddress: 'a.example', matchingId: 'LATE' }

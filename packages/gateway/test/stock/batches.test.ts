@@ -51,7 +51,7 @@ describe('a batch', () => {
     expect(await counters()).toEqual([0, 1, 4])
   })
 
-  it('does not leave a trace if its import is refused', async () => {
+  it('leaves no trace if its import is refused', async () => {
     await expect(testbed.load(0)).rejects.toThrow(CsvRefused)
     await expect(testbed.load(1, { expiresAt: new Date() })).rejects.toMatchObject({ code: 'INVALID' })
     expect(await batches()).toEqual([])
@@ -76,7 +76,7 @@ describe('a batch', () => {
   })
 })
 
-describe('the expiry of a batch', () => {
+describe('a batch’s expiry date', () => {
   const alerts = () =>
     testbed.shop.db.query<{ message: string }>({ text: `select message from alerts where kind = 'STOCK_EXPIRING'` })
   const set = (batchId: string, expiresAt: Date | null) =>
@@ -133,12 +133,12 @@ describe('the expiry of a batch', () => {
   })
 })
 
-describe('a batch that is withdrawn', () => {
+describe('a withdrawn batch', () => {
   const withdraw = (batchId: string) => withdrawBatch(testbed.shop, { supplier: 'warehouse', batchId }, BY)
   const entries = () =>
     testbed.shop.db.query({ text: `select after from audit_log where action = 'stock.withdraw' order by audit_id` })
 
-  it('sells none of its codes, keeps those that were sold, and is withdrawn only once', async () => {
+  it('sells no more codes, keeps its sold ones, and cannot be withdrawn twice', async () => {
     const { batchId } = await testbed.load(4, { batchName: 'Lost', expiresAt: testbed.inDays(60) })
     await testbed.order('K-1')
     expect(await withdraw(batchId)).toBe(3)
@@ -151,7 +151,7 @@ describe('a batch that is withdrawn', () => {
     await expect(withdraw('00000000-0000-7000-8000-000000000001')).rejects.toMatchObject({ code: 'NOT_FOUND' })
   })
 
-  it('leaves the other batches of its product for sale, and alerts when the product runs low', async () => {
+  it('leaves its product’s other batches on sale, and alerts when the product runs low', async () => {
     const { batchId } = await testbed.load(2, { batchName: 'Lost' })
     await testbed.load(1, { batchName: 'Kept' })
     await setLowStock(testbed.shop, { supplier: 'warehouse', productCode: 'P', lowAt: 2 }, BY)
@@ -161,7 +161,7 @@ describe('a batch that is withdrawn', () => {
     expect(await testbed.order('K-1')).toMatchObject([{ kind: 'delivered', esim: { iccid: testbed.iccids[0] } }])
   })
 
-  it('is for sale again when what its export lists as unsold is imported, for the same supplier only', async () => {
+  it('returns to sale when its exported unsold codes are imported, for the same supplier only', async () => {
     const { batchId } = await testbed.load(3, { batchName: 'Lost' })
     await testbed.order('K-1')
     await withdraw(batchId)

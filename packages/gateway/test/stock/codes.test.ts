@@ -72,7 +72,7 @@ it('a fault in a file is reported with its column and value, but without secrets
   expect(faults).toMatchObject([
     { row: 2, column: 'iccid', value: '123' },
     { row: 3, column: 'ac' },
-    { row: 4, column: 'pin', reason: 'A PIN has 4 to 8 digits.' },
+    { row: 4, column: 'pin', reason: 'A PIN must have 4 to 8 digits.' },
     { row: 5, column: 'imsi', value: '44' },
   ])
   expect(JSON.stringify(faults)).not.toMatch(/nonsense-code|"12"/)

@@ -66,7 +66,7 @@ test.each([
   ])
 })
 
-test('for an unknown layout, the import asks the user and reads the file as answered', async () => {
+test('for an unknown layout, the import asks the user and reads the file accordingly', async () => {
   const file = `SIM No;Code;Colour\n${ICCID};${AC};red\n`
   const { question, faults } = await refusal(file)
   expect(faults).toMatchObject([
@@ -133,7 +133,7 @@ test('ICCIDs that a spreadsheet has cut to 15 digits are refused, listing fifty 
   expect((await refusal(`iccid,ac\n${rows(2)}\n`)).faults).toHaveLength(2)
 })
 
-test('an ICCID that looks cut is imported with a warning if alone, and without one among other ICCIDs', async () => {
+test('an ICCID that looks truncated is imported with a warning if alone, and without one among others', async () => {
   const one = `${cutIccid(1)},LPA:1$smdp.example.com$ONE`
   const { codes, warnings } = await load(`iccid,ac\n${one}\n`)
   expect([codes, warnings.filter((text) => text.includes('zeros'))]).toEqual([
@@ -164,7 +164,7 @@ test('a duplicate is reported with the other row, or with the batch that contain
   )
 })
 
-test('a file in a different encoding is read only once the user has named the encoding', async () => {
+test('a file in another encoding is read only after the user has chosen the encoding', async () => {
   const file = Buffer.from(`iccid,ac,apn\n${ICCID},${AC},caf\xE9\n`, 'latin1')
   const { question, message } = await refusal(file)
   expect(message).toMatch(/^row 2: Row 2 is not in UTF-8/)

@@ -98,8 +98,8 @@ async function refused(importing: Promise<number>): Promise<string[]> {
   return error.faults.map((fault) => `${fault.row}: ${fault.reason}`)
 }
 
-describe('a product that is sold out', () => {
-  it('is known on every node once its last code is taken, without waiting for a poll', async () => {
+describe('a sold-out product', () => {
+  it('is recognised on every node as soon as its last code is taken, without waiting for a poll', async () => {
     const nodes = await Promise.all(
       ['one', 'two'].map(async (nodeId) => {
         const wake = createWakeups<Topic>({ url: database.url, nodeId, onError() {} })
@@ -132,7 +132,7 @@ describe('a product that is sold out', () => {
   })
 })
 
-describe('an import of codes', () => {
+describe('a code import', () => {
   it('counts the codes and stores them encrypted', async () => {
     expect(await load('A', `iccid,ac\n${rows(3)}`)).toBe(3)
     expect(await level('A')).toBe(3)
@@ -161,7 +161,7 @@ ${makeIccid('8985', ++serial)}F,smdp.example.com,WHOLE,4711,1234,12345678,440101
     const before = await level('C')
     const text = `iccid,ac\n${rows(1)}\n123,LPA:1$a.example$X\n${rows(1)}\n${makeIccid('8985', 999_999)},nonsense\n`
     expect(await refused(load('C', text))).toEqual([
-      '3: An ICCID has 18 to 20 digits: correct it.',
+      '3: This is not a valid ICCID: enter 18 to 20 digits.',
       '5: The activation code must start with LPA:1$.',
     ])
     expect(await level('C')).toBe(before)
@@ -182,7 +182,7 @@ ${makeIccid('8985', ++serial)}F,smdp.example.com,WHOLE,4711,1234,12345678,440101
     expect(await load('X', `iccid,ac,expiresAt\n${rows(1, at(23))}`, 'short')).toBe(1)
   })
 
-  it('accepts, once, a code that has expired unsold, with a new date and product', async () => {
+  it('accepts a code that has expired unsold only once, with a new date and product', async () => {
     const [expired, sold] = [rows(1), rows(1)]
     await load('Y', `iccid,ac,expiresAt\n${expired},2090-01-01\n${sold},2080-01-01`)
     expect(await order('Y', ['Y-1'])).toMatchObject([{ kind: 'delivered' }])
@@ -265,7 +265,7 @@ ${makeIccid('8985', ++serial)}F,smdp.example.com,WHOLE,4711,1234,12345678,440101
 })
 
 describe('a reservation', () => {
-  it('gets the code that expires first but has not expired, and the same key gets the same code', async () => {
+  it('gets the unexpired code that expires first, and the same key always gets the same code', async () => {
     const iccids = [makeIccid('8985', ++serial), makeIccid('8985', ++serial), makeIccid('8985', ++serial)]
     const expiries = ['2098-01-01', '2096-01-01', '2097-01-01']
     await load(

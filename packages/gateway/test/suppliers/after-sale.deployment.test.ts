@@ -16,9 +16,8 @@ import {
 } from './supplier-fixtures.ts'
 
 /*
- * Every type of supplier passes the same suite for what happens to an eSIM after its sale: top-ups, actions and usage. What
- * was done is counted at the supplier. If a type cannot do something, it has no method for it, and it is refused
- * immediately.
+ * Every type of supplier passes the same suite for what happens to an eSIM after its sale: top-ups, actions and usage,
+ * counted at the supplier. A type has no method for what it cannot do, and such requests are refused immediately.
  */
 
 interface Type {

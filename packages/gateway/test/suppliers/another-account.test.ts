@@ -41,7 +41,7 @@ it('a different account is refused while eSIMs are in doubt in the old account',
   await adminJson(...set('New'))
 })
 
-it('a different account is refused while only the attempt is recorded for a purchase in progress', async () => {
+it('a different account is refused while a purchase in progress is recorded only as an attempt', async () => {
   await adminJson('supplier', 'add', 'stopped', '--type', 'es2plus', ...set('Old').slice(3))
   const another = ['supplier', 'set', 'stopped', ...set('New').slice(3)]
   const tenantId = await addTenant(shop.db)

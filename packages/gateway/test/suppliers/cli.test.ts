@@ -151,10 +151,10 @@ describe('stock', () => {
     ])
   })
 
-  it('import of a file with faults does not store anything and reports each row', async () => {
+  it('import of a file with faults stores nothing and reports each row', async () => {
     const path = shop.file('faults.csv', `iccid,ac\n${row(20_001)}\n12,LPA:1$a.example$X\n${row(20_002)}\n${row(3)}\n`)
     expect((await adminFailure(...load(path))).split('\n')).toEqual([
-      'row 3, iccid: An ICCID has 18 to 20 digits: correct it. Found: “12”.',
+      'row 3, iccid: This is not a valid ICCID: enter 18 to 20 digits. Found: “12”.',
     ])
     const duplicates = shop.file('duplicates.csv', `iccid,ac\n${row(20_001)}\n${row(3)}\n${row(20_001)}\n`)
     expect((await adminFailure(...load(duplicates))).split('\n')).toEqual([
@@ -166,7 +166,7 @@ describe('stock', () => {
     expect(await level()).toMatchObject({ available: 10_000 })
     expect(await adminFailure(...load('/no/such.csv'))).toBe('There is no file /no/such.csv.')
     expect(await adminFailure(...load(shop.file('odd.csv', 'iccid;ac\n1;2\n')))).toBe(
-      'row 2, iccid: An ICCID has 18 to 20 digits: correct it. Found: “1”.',
+      'row 2, iccid: This is not a valid ICCID: enter 18 to 20 digits. Found: “1”.',
     )
     expect(await adminFailure('stock', 'import', path, '--supplier', 'smdp', '--product', 'P')).toMatch(
       /is a es2plus supplier/,

@@ -81,7 +81,7 @@ export async function runTopUpsToReview(conformance: Conformance, key: string): 
   return result
 }
 
-/** The supplier accepts the top-ups with a reference, and only later states that they have been carried out. */
+/** The supplier accepts the top-ups with a reference, and reports only later that they have been carried out. */
 export async function runPendingTopUps(conformance: Conformance, key: string): Promise<TopUpResult> {
   const { supplier } = conformance.fixtures.get(key)!
   const { topUp, query } = supplier

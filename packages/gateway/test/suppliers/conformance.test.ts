@@ -70,7 +70,7 @@ const TOP_UP_CASES = ['none', 'refuse', 'late', 'lost', 'dies', 'pending', 'refu
 type TopUpCase = (typeof TOP_UP_CASES)[number]
 
 const ALL = ORDERS * COUNT
-/** A supplier that buys eSIMs one after another gets only a single order in these cases. */
+/** A supplier that buys eSIMs one by one gets only a single order in these cases. */
 const IN_DOUBT: ReadonlySet<Case> = new Set(['late', 'lost', 'dies'])
 /** Only the late case has a short time-out: a busy machine must not make the others late. */
 const TIMEOUTS_MS: Partial<Record<Case | TopUpCase, number>> = {
@@ -80,7 +80,7 @@ const TIMEOUTS_MS: Partial<Record<Case | TopUpCase, number>> = {
   refunded: 5_000,
 }
 const TIMEOUT_MS = 30_000
-/** On a busy machine, more of them would wait for each other's connections. */
+/** With more on a busy machine, they would wait for each other's connections. */
 const CASES_AT_ONCE_MAX = 40
 const TYPES_PREPARED_AT_ONCE_MAX = 8
 const CONNECTIONS_MIN = 20
@@ -100,7 +100,7 @@ function usualTypes(): typeof TYPES {
   ]
 }
 
-/** Simulators and the form in which they answer: drawn with a seed that is printed, or those given in CONFORMANCE. */
+/** Simulators and their answer forms: drawn with a printed seed, or given in CONFORMANCE. */
 function drawForms(): [SimulatorKind, Form][] {
   const all = SIMULATOR_KINDS.flatMap((kind) => formsOf(kind).map((form): [SimulatorKind, Form] => [kind, form]))
   if (NAMED !== undefined) return all.filter((one) => NAMED === 'all' || one.join(' ').includes(NAMED))
@@ -263,7 +263,7 @@ describe.each(TYPES.map(([name], index) => ({ name, index })))('$name', TEST_OPT
     expect(sold).toHaveLength(ALL)
   })
 
-  it('does not sell anything when it refuses, and everything is refunded', async () => {
+  it('sells nothing when it refuses, and everything is refunded', async () => {
     const { statusCounts, refused, sold } = await outcome('refuse')
     expect(statusCounts).toEqual({ FAILED: ORDERS })
     expect(refused).toBe(ALL)
@@ -299,7 +299,7 @@ describe.each(TYPES.map(([name], index) => ({ name, index })))('$name', TEST_OPT
     expect(sold).toHaveLength(fixture.canAnswerQueries ? all : all / 2)
   })
 
-  it('may answer twice: the second answer does not change anything', async () => {
+  it('may answer twice: the second answer changes nothing', async () => {
     const { statusCounts, delivered, orphans, sold } = await outcome('twice')
     expect(statusCounts).toEqual({ DELIVERED: 1 })
     expect([delivered.length, orphans.length, sold.length]).toEqual([1, 0, 1])
@@ -325,8 +325,8 @@ describe.each(TYPES.map(([name], index) => ({ name, index })))('$name', TEST_OPT
     )!
     expect(statusCounts).toEqual({ FAILED: 1 })
     expect([delivered.length, refused, sold.length]).toEqual([0, 1, 1])
-    // Without its ICCID the eSIM cannot be found again: the supplier's statement was wrong, and only the supplier can
-    // notice that.
+    // Without its ICCID, the eSIM cannot be found again: the supplier's statement was wrong, and only the supplier can
+    // notice.
     if (!fixture.canAnswerQueries) return expect(orphans).toEqual([])
     await outcome('refunded')
     expect(orphans).toEqual(sold)
@@ -349,14 +349,14 @@ describe.each(TYPES.map(([name], index) => ({ name, index })))('$name', TEST_OPT
     expect(await fixture.listSold()).toHaveLength(TOP_UPS)
   })
 
-  it('may answer a top-up twice: the second answer does not change anything', async ({ skip }) => {
+  it('may answer a top-up twice: the second answer changes nothing', async ({ skip }) => {
     if (!canTopUp()) skip()
     const first = await topUps('none')
     const again = await repeatTopUps(conformance.shop, first)
     expect(again).toEqual(first)
   })
 
-  it('does not top up anything when it refuses, and every top-up is refunded', async ({ skip }) => {
+  it('tops up nothing when it refuses, and every top-up is refunded', async ({ skip }) => {
     if (!canTopUp()) skip()
     const { statusCounts, added, refused } = await topUps('refuse')
     expect(statusCounts).toEqual({ FAILED: TOP_UPS })
@@ -380,7 +380,7 @@ describe.each(TYPES.map(([name], index) => ({ name, index })))('$name', TEST_OPT
     expect(added).toBe(TOP_UPS)
   })
 
-  it('may have topped up after our refund, which is reported', async ({ skip }) => {
+  it('may carry out a top-up after our refund, which is reported', async ({ skip }) => {
     if (!canTopUp()) skip()
     const { statusCounts, added, refused, orphans } = await topUps('refunded')
     expect(statusCounts).toEqual({ FAILED: TOP_UPS })

@@ -56,7 +56,7 @@ describe('order settle', () => {
       /2 eSIMs are under review, but the file contains 1/,
     )
     expect(await adminFailure(...delivered(`itemNo,iccid,ac\n2,123,LPA:1$a.example$X\n`))).toBe(
-      'row 2, iccid: An ICCID has 18 to 20 digits: correct it. Found: “123”.',
+      'row 2, iccid: This is not a valid ICCID: enter 18 to 20 digits. Found: “123”.',
     )
     await adminJson(...delivered(`itemNo,iccid,ac\n${rows.join('\n')}\n`))
     const shown = await adminJson('order', 'show', orderNo)
@@ -71,7 +71,7 @@ describe('order settle', () => {
     expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: 0 })
   })
 
-  it('--delivered polls the upstream for the eSIM as if the upstream had delivered it', async () => {
+  it('--delivered makes the eSIM due for polling at the upstream, like any delivered eSIM', async () => {
     const config = { url: 'http://127.0.0.1:1', appKey: 'upstream_key', appSecret: 'secret' }
     await adminJson(
       'supplier',
@@ -108,7 +108,7 @@ describe('order settle', () => {
     expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: 1 })
   })
 
-  it('does not resolve anything without exactly one verdict, evidence and an order under review', async () => {
+  it('resolves nothing without exactly one verdict, evidence and an order under review', async () => {
     const { tenantId, orderNo } = await underReview(1)
     const one = 'Use one of --delivered FILE, --topped-up, --refused and --retry.'
     expect(await adminUsageError(...settle(orderNo, ...WORD))).toBe(one)

@@ -174,7 +174,7 @@ describe('on large tables, few pages are read by', () => {
   })
 })
 
-it('a month’s reports read only those of its orders that are open', async () => {
+it('a month’s reports, which read only its open orders', async () => {
   const to = new Date(Date.now() - 40 * 86_400_000)
   const from = new Date(to.getTime() - 30 * 86_400_000)
   expect(await pagesOf(() => listSupplierMonths(deps.db, { from, to }))).toBeLessThan(50)

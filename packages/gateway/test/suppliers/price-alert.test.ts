@@ -97,7 +97,7 @@ it('the price in a late answer about an older purchase is ignored', async () => 
   expect(await alertsOf('late')).toEqual([expect.stringContaining('LATE 3.10 USD')])
 })
 
-it('a price from before the supplier’s catalogue changed is not compared until it is charged again', async () => {
+it('a price older than a change in the supplier’s catalogue is not compared until it is charged again', async () => {
   await addPackage(shop.db, 'SYNCED', route('late', COST, 'SYNCED'))
   const setCost = (cost: bigint, at: number) =>
     shop.db.query({

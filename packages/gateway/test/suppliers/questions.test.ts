@@ -97,8 +97,8 @@ function settled(tenantId: string): Promise<boolean> {
   })
 }
 
-describe('events of a supplier that are unsigned and may come from anywhere', () => {
-  it('cause at most one question about an eSIM in 30 s over all nodes, and one afterwards', async () => {
+describe('unsigned supplier events that may come from anywhere', () => {
+  it('cause at most one question per eSIM in 30 s over all nodes, and one afterwards', async () => {
     const { tenantId, orderIds } = await delivered(1)
     const key = itemKeyOf(orderIds[0]!, 1)
     loops = nodes.map(({ shop }) => questionLoop(shop))
@@ -180,7 +180,7 @@ describe('events of a supplier that are unsigned and may come from anywhere', ()
 describe('the event route', () => {
   const unknownKey = itemKeyOf('019a0000-0000-7000-8000-000000000000', 1)
 
-  it('limits events that anybody can send, per address', async () => {
+  it('limits, per address, events that anybody can send', async () => {
     const statuses = new Set<number>()
     let retryAfter: string | null = null
     for (let sent = 0; sent < 4 * BURST && !statuses.has(429); sent++) {
@@ -193,7 +193,7 @@ describe('the event route', () => {
     expect((await send(0, unknownKey, { from: '198.51.100.2' })).status).toBe(204)
   })
 
-  it('limits events from elsewhere, but not those that the supplier’s address proves', async () => {
+  it('limits events from other addresses, but not from the supplier’s own address', async () => {
     const supplier = 'listed'
     for (let sent = 0; sent < 2 * BURST; sent++) {
       expect((await send(1, unknownKey, { supplier, from: '203.0.113.9' })).status).toBe(204)
@@ -206,8 +206,8 @@ describe('the event route', () => {
   })
 })
 
-describe('the rate of an account', () => {
-  it('lets later purchases go before a question, and uses only a small part for questions', async () => {
+describe('an account’s rate limit', () => {
+  it('serves later purchases before a question, and leaves only a small share for questions', async () => {
     const db = createDb({ url: database.url, poolSize: 4, applicationName: 'test rate' })
     const rate = accountRate(db, 'rated', { perSecond: 2 })
     const order: string[] = []
@@ -232,7 +232,7 @@ describe('the rate of an account', () => {
     await db.close()
   })
 
-  it('postpones a question while purchases use the whole rate', async () => {
+  it('postpones a question while purchases use the entire rate', async () => {
     const db = createDb({ url: database.url, poolSize: 4, applicationName: 'test rate' })
     const rate = accountRate(db, 'full', { perSecond: 1 })
     // Purchases have taken the next twenty seconds.

@@ -110,7 +110,7 @@ describe.each(KINDS)('a recording of %s', (kind) => {
     expect(await countKept(kind)).toEqual({ recordings: 0, exchanges: 0 })
   })
 
-  it('does not contain any secret, code, number or address that was transmitted', async () => {
+  it('contains no transmitted secret, code, number or address', async () => {
     const { msisdn, confirmationCode } = used.bought.esim
     expect(msisdn !== undefined).toBe(FORMS[kind]?.includes('stated-terms') ?? false)
     expect(confirmationCode !== undefined).toBe(FORMS[kind]?.includes('confirmation-codes') ?? false)
@@ -156,7 +156,7 @@ describe.each<[string, (shop: Shop) => Promise<FixtureFactory>]>([
   ['es2plus', (from) => createEs2plusFixtures(from, true)],
   ['gateway', createGatewayFixtures],
 ])('a recording of %s', (type, create) => {
-  it('does not contain any transmitted secret, code, number or address', async () => {
+  it('contains no transmitted secret, code, number or address', async () => {
     const name = `recorded-${type}`
     const factory = await create(shop)
     const fixture = await factory.create(name, 10_000)
@@ -220,7 +220,7 @@ async function countKept(name: string) {
 }
 
 describe('a recording', () => {
-  it('takes requests from all nodes, encrypted, until it has enough', async () => {
+  it('collects encrypted requests from all nodes until it has enough', async () => {
     await addWholesaler('zendit', 'counted')
     const outbound = createOutbound()
     const other = await loadSuppliers({ ...shop, outbound })
@@ -275,7 +275,7 @@ describe('a recording', () => {
     await shop.db.query({ text: `delete from suppliers where supplier = 'recorded'` }).catch(() => {})
   })
 
-  it('does not keep requests while no recording is running', async () => {
+  it('keeps no requests when it is not running', async () => {
     await shop.suppliers.get('counted')!.supplier.balance!()
     expect(await countKept('counted')).toEqual({ recordings: 0, exchanges: 0 })
   })

@@ -155,7 +155,7 @@ it('a second eSIM under a known key is reported as sold by the supplier but held
   expect(unclaimed).toEqual([{ iccid: second }])
 })
 
-it('after a restore, lists are compared since before the backup, until a comparison has succeeded', async () => {
+it('after a restore, lists are compared from a time before the backup, until one comparison succeeds', async () => {
   const known = shop.suppliers.get('sandbox')!
   const asked: Date[] = []
   let fails = true

@@ -33,7 +33,7 @@ function topUpOf(esim: SuppliedEsim, key: string, productCode = 'SANDBOX_TOPUP')
 
 const kindsOf = async (outcomes: Promise<{ kind: string }[]>) => (await outcomes).map(({ kind }) => kind)
 
-describe('a top-up at the sandbox', () => {
+describe('a sandbox top-up', () => {
   it('is recorded once per key, however often it is requested', async () => {
     const esim = await buy('SANDBOX_OK')
     const request = topUpOf(esim, 'TOP-1')
@@ -63,7 +63,7 @@ describe('a top-up at the sandbox', () => {
   })
 })
 
-describe('an action at the sandbox', () => {
+describe('a sandbox action', () => {
   it('is carried out once per key: a late repeat of a suspend does not undo a later unsuspend', async () => {
     const esim = await buy('SANDBOX_OK')
     const isSuspended = async () => {
@@ -104,7 +104,7 @@ describe('an action at the sandbox', () => {
   })
 })
 
-describe('usage at the sandbox', () => {
+describe('sandbox usage', () => {
   it('grows with time until the volume, including top-ups, is used up', async () => {
     const esim = await buy('SANDBOX_USAGE')
     await supplier.topUp!([topUpOf(esim, 'TOP-7')])

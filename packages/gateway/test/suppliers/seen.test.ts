@@ -25,7 +25,7 @@ afterAll(() => shop.close())
 
 const seenOf = async (name = 'odd') => (await listSuppliers(shop.db)).find((one) => one.name === name)!.seen
 
-/** The next thing seen of the supplier; null: it works. */
+/** The next observation of the supplier; null: it works. */
 type Step = { by: 'TEST' | 'BALANCE' | 'CATALOGUE' | 'PURCHASE'; failure: string | null } | { by: 'SETTINGS' }
 
 const REFUSED = '101003: signature error'
@@ -105,7 +105,7 @@ const steps = fc.array(
   { minLength: 1, maxLength: 8 },
 )
 
-describe('the state of a supplier', () => {
+describe('a supplier’s state', () => {
   it('follows the latest test, reading, purchase or failure, and becomes “not tested” after a settings change', async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (history) => {
@@ -140,7 +140,7 @@ describe('the state of a supplier', () => {
     expect(await seenOf()).toMatchObject({ state: 'WORKING', seenBy: 'TEST' })
   })
 
-  it('is not proven by a refused product, missing money or a missing answer', async () => {
+  it('stays “not tested” after a refused product, missing money or a missing answer', async () => {
     await take({ by: 'SETTINGS' })
     for (const outcome of [
       { kind: 'refused', message: 'out of stock' },

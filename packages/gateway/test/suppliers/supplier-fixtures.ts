@@ -40,7 +40,7 @@ export interface SupplierFixture {
   topUpProduct?: string
   /** Top-ups that the remote side has carried out. */
   countTopUps?(): Promise<number>
-  /** How many times the remote side did this to one of its eSIMs; absent: it cannot do anything after the sale. */
+  /** How often the remote side did this to one of its eSIMs; absent: it can do nothing after the sale. */
   countDone?(iccid: string, what: EsimAction | 'TOPUP'): Promise<number>
   close(): Promise<void>
 }
@@ -121,7 +121,7 @@ function withFaults(inner: Supplier, switches: Switches, timeoutMs: number): Sup
   }
 }
 
-/** Counts at a sandbox, by the eSIM's ICCID: a record is one top-up or action, however many times it was requested. */
+/** Counts at a sandbox, by the eSIM's ICCID: a record is one top-up or action, however often it was requested. */
 async function countAtSandbox(db: Pick<Db, 'query'>, iccid: string, what: EsimAction | 'TOPUP'): Promise<number> {
   const text =
     what === 'TOPUP'
@@ -201,7 +201,7 @@ export async function createStockFixtures(shop: Shop): Promise<FixtureFactory> {
   }
 }
 
-/** With an ICCID range of ours, or without one. */
+/** With or without an ICCID range of our own. */
 export async function createEs2plusFixtures(shop: Shop, withRange: boolean): Promise<FixtureFactory> {
   const outbound = createOutbound()
   let ranges = 0

@@ -92,7 +92,7 @@ it('an upstream’s webhook triggers a query of an order that was due in an hour
   await expect.poll(() => received).toBeGreaterThan(before)
 })
 
-describe('the catalogue of an upstream', () => {
+describe('an upstream’s catalogue', () => {
   it('contains every package that we may buy there, at our price', async () => {
     const products: SupplierProduct[] = []
     for await (const product of readableProducts(shop.suppliers.get('upstream')!.supplier)) products.push(product)
@@ -113,7 +113,7 @@ describe('the catalogue of an upstream', () => {
     expect(pass).toMatchObject({ isDayPass: true, durationDays: 1 })
   })
 
-  it('is turned into packages by a rule, and the upstream delivers one of them', async () => {
+  it('becomes packages through a rule, and the upstream delivers one of them', async () => {
     await ensureSync(shop.db, 'upstream')
     const claim = await claimSync(shop.db, ['upstream'], true)
     const synced = await runSync(shop, claim!, shop.suppliers.get('upstream')!.supplier)

@@ -59,7 +59,7 @@ async function recordOf(name: string) {
 }
 
 describe('supplier verify', () => {
-  it('states the price first, and does not buy anything until the price is confirmed', async () => {
+  it('shows the price first, and buys nothing until the price is confirmed', async () => {
     const { product, price, sold } = await supplierOf('zendit', 'unconfirmed')
     const verify = ['supplier', 'verify', 'unconfirmed', '--buy', product.productCode]
     expect(await adminFailure(...verify)).toMatch(`costs ${price} USD at unconfirmed. This is a real purchase`)
@@ -185,7 +185,7 @@ describe('supplier verify', () => {
     expect(await recordOf('by-hand')).toMatchObject({ state: 'VERIFIED', cancelOutcome: 'refused', isVerified: true })
   })
 
-  it('does not verify a supplier that refuses, nor buy anything from it', async () => {
+  it('neither verifies a supplier that refuses, nor buys anything from it', async () => {
     const { simulator, verify, sold } = await supplierOf('zendit', 'refusing')
     simulator.addFault({ kind: 'out-of-stock', operation: 'order' })
     expect(await adminFailure(...verify)).toMatch(/^Nothing was bought: /)
@@ -212,7 +212,7 @@ describe('supplier verify', () => {
     expect(sold()).toBe(1)
   })
 
-  it('does not treat an accepted order that is not found as refused, or buy a second eSIM', async () => {
+  it('neither treats an accepted order that is not found as refused, nor buys a second eSIM', async () => {
     const { simulator, supplier, product, verify, sold } = await supplierOf('zendit', 'lagging')
     simulator.addFault({ kind: 'delivered-later', operation: 'order', times: 1, delayMs: 60_000 })
     const unseen = { ...supplier, query: async () => [{ kind: 'retry' as const, message: 'not known' }] }
@@ -226,7 +226,7 @@ describe('supplier verify', () => {
     expect(sold()).toBe(1)
   })
 
-  it('does not treat an unanswered order as refused too early on a node whose clock is ahead', async () => {
+  it('does not treat an unanswered order as refused too early on a node with a fast clock', async () => {
     const { simulator, supplier, product } = await supplierOf('zendit', 'ahead')
     simulator.addFault({ kind: 'request-lost', operation: 'order', times: 1 })
     const now = Date.now() + 3_600_000
@@ -236,7 +236,7 @@ describe('supplier verify', () => {
     expect(await recordOf('ahead')).toMatchObject({ state: 'OPEN', isVerified: false })
   })
 
-  it('continues a purchase during which the command was stopped, without buying a second eSIM', async () => {
+  it('continues a purchase after an interruption, without buying a second eSIM', async () => {
     const { supplier, product, verify, sold } = await supplierOf('zendit', 'stopped')
     const orderId = shop.ids.uuid()
     await shop.db.query({
@@ -256,7 +256,7 @@ describe('supplier verify', () => {
     expect(sold()).toBe(0)
   })
 
-  it('is shown for each supplier with its status and the amount spent today', async () => {
+  it('shows each supplier’s status and the amount spent today', async () => {
     const { stdout: text } = await admin('supplier', 'list')
     expect(text).toMatch(/unconfirmed: Written from public documentation; not yet verified against a live account\./)
     expect(text).not.toMatch(/lossy: Written/)

@@ -46,7 +46,7 @@ it('notes on a dealer and on its orders are separate, and only the operator sees
   ])
 })
 
-it('each dealer tag is stored once, and no answer to the dealer contains one', async () => {
+it('each dealer tag is stored once, and never appears in an answer to the dealer', async () => {
   const tenantId = await addTenant(testbed, 'Tagged')
   const operator = await signedInAs(testbed, 'OPERATOR_STAFF')
   const path = `/tenants/${tenantId}/tags`

@@ -76,14 +76,14 @@ const latestIds = async () =>
     ({ id }) => id,
   )
 
-describe('the first page of all tenants, hours after a busy time', () => {
+describe('the first page for all tenants, hours after a busy time', () => {
   it('contains the latest rows, and reads few others', async () => {
     const { ids, read } = await readPage()
     expect(ids).toEqual(await latestIds())
     expect(read).toBeLessThan(10 * PAGE)
   })
 
-  it('contains the latest rows even before there are any sums', async () => {
+  it('contains the latest rows even before any sums exist', async () => {
     await db.query({ text: 'delete from order_quarter_hours' })
     await db.query({ text: 'delete from daily_sales_tenants' })
     expect((await readPage()).ids).toEqual(await latestIds())

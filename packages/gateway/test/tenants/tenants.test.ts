@@ -93,7 +93,7 @@ describe('a secret reset', () => {
     expect(await verifying(tenantId)).toEqual([third.appSecret, second.appSecret])
   })
 
-  test('with a tenant id in capitals uses the stored form of the id to encrypt and audit', async () => {
+  test('with a tenant id in upper case encrypts and audits under the stored form of the id', async () => {
     const { tenantId } = await money.tenant()
     const { appSecret } = await resetSecret(money.deps, tenantId.toUpperCase(), { graceMs: 0 }, ALICE)
     expect(await verifying(tenantId)).toEqual([appSecret])
@@ -211,7 +211,7 @@ describe('settings', () => {
     })
   })
 
-  test('keep every one of several concurrent changes', async () => {
+  test('keep all concurrent changes', async () => {
     const { tenantId } = await money.tenant()
     const inputs: SettingsInput[] = [{ qpsLimit: 7 }, { taxId: 'T' }, { creditLimit: 9n }, { ipAllowlist: ['::1'] }]
     await Promise.all(inputs.map((input) => changeSettings(money.deps, tenantId, input, ALICE)))
@@ -258,7 +258,7 @@ test('suspension and resumption are audited', async () => {
   ])
 })
 
-test.each([NOBODY, 'acme', ''])('a tenant that does not exist (“%s”) is not found', async (tenantId) => {
+test.each([NOBODY, 'acme', ''])('the nonexistent tenant “%s” is not found', async (tenantId) => {
   const attempts = [
     () => getTenantView(money.deps, tenantId),
     () => changeSettings(money.deps, tenantId, { qpsLimit: 1 }, ALICE),
@@ -269,13 +269,13 @@ test.each([NOBODY, 'acme', ''])('a tenant that does not exist (“%s”) is not 
   for (const attempt of attempts) await expect(attempt()).rejects.toMatchObject({ status: 404 })
 })
 
-test('a dealer is found by its whole AppKey', async () => {
+test('a dealer is found by its full AppKey', async () => {
   const { tenantId, appKey } = await createTenant(money.deps, { clientName: 'Quoting Ltd', currencyCode: 'USD' }, ALICE)
   expect((await listTenants(money.db, { keyword: appKey })).map((tenant) => tenant.tenantId)).toEqual([tenantId])
   expect(await listTenants(money.db, { keyword: appKey.slice(0, -1) })).toEqual([])
 })
 
-test('the list is filtered and sorted newest first, and its pages make up the whole list', async () => {
+test('the tenant list is filtered and sorted newest first, and its pages together are complete', async () => {
   const names = ['Zebra One', 'Zebra Two', 'Zebra Three']
   const made: string[] = []
   for (const clientName of names) {

@@ -44,7 +44,7 @@ test('ten concurrent approvals post the adjustment once', async () => {
   expect(await balanceOf(tenantId)).toBe(-500)
 })
 
-test('when an approval and a rejection are concurrent, only one of them takes effect', async () => {
+test('of a concurrent approval and rejection, only one takes effect', async () => {
   const { tenantId } = await money.tenant()
   const { adjustmentId } = await propose(tenantId)
   const outcomes = await Promise.allSettled([
@@ -91,7 +91,7 @@ test('a repeated proposal with an active reference returns the first one, unless
   await expect(propose(tenantId, -501n)).rejects.toMatchObject({ code: 'REFERENCE_USED' })
 })
 
-test("another tenant's adjustment looks like one that does not exist", async () => {
+test("another tenant's adjustment gets the same answer as a nonexistent one", async () => {
   const [mine, other] = [await money.tenant(), await money.tenant()]
   const { adjustmentId } = await propose(other.tenantId)
   for (const decide of [approveAdjustment, rejectAdjustment]) {

@@ -73,7 +73,7 @@ async function events({ tenantId }: Dealer) {
 
 const percents = async (dealer: Dealer) => (await events(dealer)).map(({ content }) => content.percent)
 
-it('each step is reported once, with the balance after the debit, in the debit’s transaction', async () => {
+it('each low-balance step is reported once, with the balance after the debit, in the debit’s transaction', async () => {
   const dealer = await dealerWith(21, 20)
   for (let count = 0; count < 20; count++) expect(await order(dealer, 1)).toMatchObject({ kind: 'placed' })
   expect(await percents(dealer)).toEqual([100, 75, 50, 10])
@@ -94,7 +94,7 @@ it('each step is reported once, with the balance after the debit, in the debit�
   expect(debit).toEqual({ found: 1 })
 })
 
-it('a fall through several steps reports only the lowest step, and a rise re-arms those above the balance', async () => {
+it('a fall through several steps reports only the lowest, and a rise re-arms those that the balance exceeds', async () => {
   const dealer = await dealerWith(21, 20)
   await order(dealer, 12)
   expect(await percents(dealer)).toEqual([50])
@@ -116,7 +116,7 @@ it('changed limits and thresholds are not reported by themselves, but the next l
   expect((await events(dealer))[0]!.content.availableBalance).toBe(9 * PRICE + 50_000)
 })
 
-it('an adjustment that takes money counts as a debit like any other', async () => {
+it('a negative adjustment counts as a debit like any other', async () => {
   const dealer = await dealerWith(21, 20)
   await adjust(dealer, -2)
   await adjust(dealer, 5)

@@ -268,7 +268,7 @@ test('one tenant can be checked alone', async () => {
   expect(kinds(await faultsOf(other))).toEqual(['BALANCE'])
 })
 
-test('a tenant that does not exist is not found', async () => {
+test('a nonexistent tenant is reported as not found', async () => {
   await expect(faultsOf('acme')).rejects.toMatchObject({ status: 404 })
 })
 
@@ -319,7 +319,7 @@ describe('the daily check', () => {
     expect(await checkToday(deps())).toBeDefined()
   })
 
-  test('can run immediately on another node after it was aborted', async () => {
+  test('can run on another node immediately after it was aborted', async () => {
     await money.db.query(sql`delete from ledger_checks`)
     const gone = AbortSignal.abort(new Error('stopping'))
     await expect(checkToday(deps(), gone)).rejects.toThrow('stopping')

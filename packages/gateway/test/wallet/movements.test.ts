@@ -50,7 +50,7 @@ test('the same reference in two wallets stands for two payments', async () => {
   expect(await transfersOf(two.tenantId)).toHaveLength(1)
 })
 
-test('only the posting of a movement is audited, with the balance before and after', async () => {
+test('a movement is audited only when it is posted, with the balance before and after', async () => {
   const { tenantId } = await money.tenant()
   for (const _ of [1, 2])
     await topUp(money.deps, { tenantId, amount: 100n, reference: 'INV', reason: 'transfer' }, ALICE)

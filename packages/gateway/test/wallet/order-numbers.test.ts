@@ -58,7 +58,7 @@ it('#2 and 2 find every dealer’s order with this number, but a dealer finds on
   }
 })
 
-it('a number without an order, or with a payment, does not find anything', async () => {
+it('a number that belongs to a payment, or to nothing, finds no order', async () => {
   for (const q of ['%233', '%239', '%230', '%23', '%23x', '%23999999999999999', '9'.repeat(30)])
     expect([q, await ordersOf(dealer, `?q=${q}`)]).toEqual([q, []])
 })

@@ -8,7 +8,7 @@ import { addDealer, NODE_ENV, type Node, OPERATOR, startNode } from '../harness/
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
 
-/* A gateway is killed while an operator confirms a payment, and the operator confirms it again on another one. */
+/* A gateway is killed while an operator confirms a payment, and the operator confirms it again on another gateway. */
 
 let database: TestDatabase
 let inspector: Node
@@ -38,7 +38,7 @@ describe('a crash while a payment is confirmed', () => {
     { point: 'top-up-request.posted', isPosted: false },
     { point: 'top-up-request.committed', isPosted: true },
   ])(
-    'at $point posts the whole decision or none of it, and a repeated confirmation posts it once',
+    'at $point leaves the whole decision posted or none of it, and a repeated confirmation posts it once',
     async ({ point, isPosted }) => {
       const { deps } = inspector
       const { tenantId } = await addDealer(deps, 0)

@@ -5,7 +5,7 @@ import { addDealer, NODE_ENV, type Node, OPERATOR, startNode } from '../harness/
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
 
-/* A gateway is killed while it issues statements, and two others continue at the same time. */
+/* A gateway is killed while it issues statements, and two others continue simultaneously. */
 
 let database: TestDatabase
 let inspector: Node

@@ -117,7 +117,7 @@ test('no statement is issued before the operator has entered its legal name', as
   await expect(getIssuedStatement(money.db, tenantId, LAST)).rejects.toMatchObject(withoutName)
 })
 
-describe('the loop that issues statements', () => {
+describe('the statement loop', () => {
   const issueDue = () => issueDueStatements({ ...money.deps, log: silentLog })
   const ofTenant = (tenantId: string) =>
     money.db.query<{ month: string; document: string }>(sql`
@@ -143,7 +143,7 @@ describe('the loop that issues statements', () => {
     expect(await issueDue()).toEqual({ issued: 0, isComplete: true })
   })
 
-  test('does not change issued statements, nor let a failing statement delay the others', async () => {
+  test('changes no issued statement, and a failing statement does not delay the others', async () => {
     await issueDue()
     const [viewed, broken, other] = await Promise.all([dealerOfLastMonth(), dealerOfLastMonth(), dealerOfLastMonth()])
     const { document } = await issue(viewed)

@@ -218,6 +218,6 @@ test.each(['2026', '2026-13', '2026-00', '26-01', '2026-1', 'x'])('“%s” is n
   await expect(getMonthStatement(money.db, tenantId, month)).rejects.toMatchObject({ code: 'MONTH_INVALID' })
 })
 
-test('a tenant that does not exist has no statement', async () => {
+test('a nonexistent tenant has no statement', async () => {
   await expect(getMonthStatement(money.db, 'x', '2026-01')).rejects.toMatchObject({ status: 404 })
 })

@@ -32,7 +32,7 @@ const alertsOf = (tenantId: string) =>
 const setLimit = (currencyCode: string, secondPersonAbove: bigint | null) =>
   setPaymentSettings(money.deps, { currencyCode, bankDetails: null, paymentUrl: null, secondPersonAbove }, ALICE)
 
-test('a request does not move money, and a repeated request returns the first one', async () => {
+test('a request moves no money, and a repeated request returns the first one', async () => {
   const { tenantId } = await money.tenant()
   const [first, second] = await Promise.all([request(tenantId), request(tenantId)])
   expect(first).toMatchObject({ status: 'REQUESTED', amount: AMOUNT, decidedBy: null, hasReceipt: false })
@@ -66,7 +66,7 @@ test('twenty concurrent confirmations by two operators post the payment once', a
   expect((await alertsOf(tenantId)).filter(({ kind }) => kind === 'TOP_UP_PAID')).toHaveLength(1)
 })
 
-test('when confirmations and declines are concurrent, only one decision takes effect', async () => {
+test('of concurrent confirmations and declines, only one decision takes effect', async () => {
   for (let round = 0; round < 5; round++) {
     const { tenantId } = await money.tenant()
     const { requestId } = await request(tenantId)

@@ -92,7 +92,7 @@ test('an invalid webhook command is refused with a message', async () => {
   }
 })
 
-test('the help of replay lists the outcomes and their default', async () => {
+test('the replay help lists the outcomes and their default', async () => {
   const { stdout } = await run('replay', '--help')
   expect(stdout.replace(/\s+/g, ' ')).toContain(
     '--outcome <states> DELIVERED, DEAD, UNSENT, separated by commas (default: "DEAD,UNSENT")',

@@ -43,7 +43,7 @@ async function failOnce(tenant: TestTenant): Promise<void> {
   await tried(tenant, before + 1)
 }
 
-test('a 410 to an attempt from before the URL was set again does not disable the endpoint', async () => {
+test('a 410 for an attempt made before the URL was set again does not disable the endpoint', async () => {
   const tenant = await testbed.tenant({ callbackUrl: receiver.url })
   let answer: (status: number) => void = () => {}
   const asked = new Promise<void>((resolve) => {
@@ -56,7 +56,7 @@ test('a 410 to an attempt from before the URL was set again does not disable the
   await asked
   await setWebhook(testbed.deps, tenant.tenantId, { callbackUrl: receiver.url }, { actor: 'tenant' })
   answer(410)
-  await tried(tenant, 2) // the check of the URL is one of them
+  await tried(tenant, 2) // the URL check is one of the two attempts
   expect((await testbed.endpoint(tenant)).enabled).toBe(true)
   receiver.script = 410
   await failOnce(tenant)

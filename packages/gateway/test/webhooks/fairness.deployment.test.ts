@@ -38,7 +38,7 @@ async function backlog(tenant: TestTenant, count: number): Promise<void> {
   })
 }
 
-/** Milliseconds from the commit until the receiver gets the event, one event after another. */
+/** Milliseconds from the commit until the receiver gets the event, for one event at a time. */
 async function latencies(tenant: TestTenant, count: number): Promise<number[]> {
   const measured: number[] = []
   for (let number = 0; number < count; number++) {
@@ -68,7 +68,7 @@ test('a backlog of 100 000 events at a hanging endpoint does not slow down other
   // The bench measures the times. An event that queued behind a hanging request would wait for its time-out.
   expect(at(withBacklog, 0.5)).toBeLessThan(at(alone, 0.5) * 10)
   expect(at(withBacklog, 0.99)).toBeLessThan(Math.max(at(alone, 0.99) * 10, EVENT_TIMEOUT_MS))
-  // On a slow machine, the first requests have since timed out, and the next ones have started.
+  // On a slow machine, the first requests have timed out since, and the next have started.
   const rounds = 1 + Math.floor((performance.now() - startedAt) / EVENT_TIMEOUT_MS)
   expect(stuckSends()).toBeLessThanOrEqual(ENDPOINT_IN_FLIGHT_FIRST * rounds)
 })

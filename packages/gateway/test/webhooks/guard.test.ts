@@ -39,7 +39,7 @@ test.each([
   ['multicast', () => 'https://224.0.0.1/'],
   ['unspecified', () => 'https://0.0.0.0/'],
   ['unique local', () => 'https://[fd00::1]/'],
-])('nothing is sent to %s', async (_, url) => {
+])('nothing is sent to a forbidden address: %s', async (_, url) => {
   const tenant = await production.tenant({ callbackUrl: url() })
   await production.record(tenant)
   await vi.waitFor(async () => expect(await production.attempts(tenant)).toHaveLength(1), 20_000)

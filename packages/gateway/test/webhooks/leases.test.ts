@@ -77,7 +77,7 @@ test('a tenant whose secret cannot be decrypted does not delay other tenants', a
   expect([first!.signer, second!.signer?.tenantId]).toEqual([undefined, sound.tenantId])
 })
 
-test('a node does not claim from an endpoint queue that another node holds, until the lease ends', async () => {
+test('a node claims from an endpoint queue held by another node only after the lease has ended', async () => {
   const tenant = await testbed.tenant({ callbackUrl: receiver.url })
   const recorded = await testbed.record(tenant, 3)
   expect(idsOf(await claim(tenant, { limit: 2 }))).toHaveLength(2)
@@ -136,7 +136,7 @@ test('a claim that waits for an endpoint queue to be released skips events sent 
   expect(await waiting).toMatchObject({ events: [], heldUntilMs: expect.any(Number) })
 })
 
-test('a claim continues after the previous one, even among events due at the same moment', async () => {
+test('a claim continues where the previous one ended, even among events due at the same moment', async () => {
   const tenant = await testbed.tenant({ callbackUrl: receiver.url })
   const recorded = await testbed.record(tenant, 25)
   await testbed.deps.db.query({

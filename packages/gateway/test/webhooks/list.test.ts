@@ -55,7 +55,7 @@ test.for<{ states: DeliveryState[] }>([
   { states: ['DEAD', 'UNSENT'] },
   { states: ['DELIVERED', 'PENDING'] },
   { states: ['PENDING', 'DELIVERED', 'DEAD', 'UNSENT'] },
-])('$states are listed', async ({ states }) => {
+])('events in the states $states can be listed', async ({ states }) => {
   const found = await list(states)
   expect(new Map(found.map((event) => [event.notifyId, event.deliveryState]))).toEqual(
     new Map(states.map((state) => [ids[state], state])),

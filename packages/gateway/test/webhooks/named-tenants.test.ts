@@ -5,7 +5,7 @@ import { createWebhookMetrics } from '#webhooks/sending/sending-telemetry.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { createTestbed, type Testbed, type TestTenant } from './webhook-testbed.ts'
 
-/* A wakeup lists the tenants whose events were just recorded. The sender claims for them without looking at the others. */
+/* A wakeup lists the tenants whose events were just recorded. The sender claims for them without considering others. */
 
 let testbed: Testbed
 let receiver: Receiver
@@ -32,7 +32,7 @@ const receives = (events: number) =>
   vi.waitFor(() => expect(new Set(receiver.received.map(({ notifyId }) => notifyId)).size).toBe(events), 10_000)
 const hasSavedAll = () => vi.waitFor(() => expect(sender.idle).toBe(true), 10_000)
 
-/** Creates tenants whose endpoints the sender knows, because it has already sent an event to each. */
+/** Creates tenants whose endpoints the sender knows from an earlier event. */
 async function knownTenants(count: number): Promise<TestTenant[]> {
   const tenants = await Promise.all(Array.from({ length: count }, addTenant))
   for (const tenant of tenants) await testbed.record(tenant)
@@ -94,7 +94,7 @@ test('a tenant whose queue another node holds is left to a pass', async () => {
   expect(receiver.received).toEqual([])
 })
 
-test('if too many tenants are named, a pass finds their due events', async () => {
+test('too many named tenants are not claimed together, and are left to a pass', async () => {
   const tenants = await knownTenants(90)
   for (const tenant of tenants) await testbed.record(tenant)
   expect(await sender.claimFor(idsOf(tenants))).toBe(false)

@@ -88,7 +88,7 @@ test('a request refused for its RequestID still proves the new secret', async ()
   expect(await nextEventIsSignedWith()).toBe('new')
 })
 
-test('a first use of the secret that could not be saved is saved with the next request', async () => {
+test('if the first use of the secret cannot be saved, the next request saves it', async () => {
   await node.deps.db.query({
     text: `create or replace function unproven() returns trigger language plpgsql as
              $$ begin raise exception 'the disk is full'; end $$`,

@@ -82,7 +82,7 @@ test('a replay continues where it stopped after its node died', async () => {
   const { replayId } = await replay(tenant, { ratePerS: 30 })
   testbed.advance(1_000)
   await step(tenant, replayId)
-  // Only the step's transaction can be lost; another node finds the rest in the table.
+  // Only the step's transaction can be lost: another node finds the rest in the table.
   const loop = replayLoop({ ...testbed.deps, log: silentLog })
   await vi.waitFor(async () => {
     testbed.advance(500)
@@ -204,7 +204,7 @@ test('one event is sent again on demand, with the same notifyId', async () => {
   await expect(resendEvent(testbed.deps, other.tenantId, notifyId!, BY)).rejects.toMatchObject({ code: 'NOT_FOUND' })
 })
 
-test('the delivery log shows every attempt for this tenant only, without secrets', async () => {
+test('the delivery log shows all attempts for this tenant only, without secrets', async () => {
   const tenant = await testbed.tenant({ callbackUrl: `${receiver.url}?token=hunter2` })
   receiver.script = (_, response, received) => {
     response.writeHead(500)
@@ -228,7 +228,7 @@ test('the delivery log shows every attempt for this tenant only, without secrets
   await expect(getEvent(testbed.deps.db, other.tenantId, notifyId!)).rejects.toThrow('There is no such event')
 })
 
-test('the delivery log masks what an answer repeats, even if the answer changes its form', async () => {
+test('the delivery log masks secrets that an answer repeats, even in a different form', async () => {
   const tenant = await testbed.tenant({ callbackUrl: `${receiver.url}?token=hunter%2D2x&v=1` })
   const base64 = Buffer.from(tenant.appSecret).toString('base64')
   receiver.script = (request, response, { headers }) => {

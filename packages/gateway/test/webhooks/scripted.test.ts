@@ -56,7 +56,7 @@ async function afterOneAttempt(
 
 const stateOf = async (tenant: TestTenant) => (await testbed.states(tenant))[0]?.deliveryState
 
-describe('acknowledged', () => {
+describe('an event is acknowledged', () => {
   test.each<[string, Script]>([
     ['200', 200],
     ['204', 204],
@@ -80,7 +80,7 @@ describe('acknowledged', () => {
   })
 })
 
-describe('sent again after 10 s, a fifth more or less', () => {
+describe('an event is sent again after 10 s, give or take a fifth', () => {
   const drip = (socket: Socket, text: string, begun = 0) => {
     socket.write(text.slice(0, begun))
     let sent = begun
@@ -124,7 +124,7 @@ describe('sent again after 10 s, a fifth more or less', () => {
   })
 })
 
-test('an event answered with 429 is retried after its Retry-After, up to twice the step', async () => {
+test('an event answered with 429 is retried after its Retry-After, but at most twice the usual delay', async () => {
   const asking =
     (seconds: string): Script =>
     (_, response) =>
@@ -133,7 +133,7 @@ test('an event answered with 429 is retried after its Retry-After, up to twice t
   expect((await afterOneAttempt(await urlOf(asking('3600')))).waitS).toBeCloseTo(20, 0)
 })
 
-test('410 disables the endpoint, alerts the tenant and ends the sending', async () => {
+test('410 disables the endpoint, alerts the tenant and stops the sending', async () => {
   const { tenant } = await afterOneAttempt(await urlOf(410))
   await vi.waitFor(async () => expect(await stateOf(tenant)).toBe('UNSENT'), 20_000)
   expect(await testbed.endpoint(tenant)).toMatchObject({ enabled: false, disabledReason: 'GONE' })

@@ -291,7 +291,7 @@ describe('on a production deployment', () => {
     expect(error.parts.details?.[0]?.field).toBe('callbackUrl')
   })
 
-  test('a name without an address fails its health check', async () => {
+  test('a host name without an address fails its health check', async () => {
     const tenant = await production.tenant()
     const request = { callbackUrl: 'https://nowhere.example/' }
     const error = await refusal(setWebhook(production.deps, tenant.tenantId, request, { actor: 'tenant' }))

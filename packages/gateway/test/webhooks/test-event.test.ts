@@ -41,7 +41,7 @@ async function rowsOf({ tenantId }: TestTenant) {
   return Promise.all(tables.map((table) => testbed.deps.db.query(count(table))))
 }
 
-test('every type is sent signed, subscribed or not, with content that fits its schema and names nothing', async () => {
+test('a test event of any type is signed, fits its schema and refers to nothing real, subscribed or not', async () => {
   const tenant = await testbed.tenant()
   await set(tenant, { callbackUrl: receiver.url, eventTypes: [] })
   const before = await rowsOf(tenant)
@@ -64,7 +64,7 @@ test('every type is sent signed, subscribed or not, with content that fits its s
   expect(await rowsOf(tenant)).toEqual(before)
 })
 
-test('a receiver that does not acknowledge is named by what failed, and nothing changes, not even after 410', async () => {
+test('a failed test event is reported with its cause and changes nothing, not even after a 410', async () => {
   const tenant = await testbed.tenant()
   await set(tenant, { callbackUrl: receiver.url })
   const before = await rowsOf(tenant)
@@ -79,7 +79,7 @@ test('a receiver that does not acknowledge is named by what failed, and nothing 
   expect(await send(tenant)).toMatchObject({ acknowledged: true, httpStatus: 204, failure: null })
 })
 
-test('a port that is closed, speaks no TLS, or an address that is not allowed is named', async () => {
+test('a closed port, a port without TLS and a disallowed address are reported as such', async () => {
   const tenant = await testbed.tenant()
   const silent = createServer((socket) => socket.end('no TLS here', () => socket.destroy()))
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
@@ -101,7 +101,7 @@ test('a port that is closed, speaks no TLS, or an address that is not allowed is
   expect(await failureAt(`http://127.0.0.1:${port}/`)).toBe('REFUSED')
 })
 
-test('no URL and a disabled endpoint are refused with 400101', async () => {
+test('a test event is refused with 400101 if there is no URL or the endpoint is disabled', async () => {
   const tenant = await testbed.tenant()
   expect(await codeOf(send(tenant))).toBe('400101')
   await set(tenant, { callbackUrl: receiver.url })
@@ -110,7 +110,7 @@ test('no URL and a disabled endpoint are refused with 400101', async () => {
   expect(receiver.events).toHaveLength(0)
 })
 
-test('ten calls a minute are shared with health checks, and one runs at a time', async () => {
+test('test events share ten calls a minute with health checks, and run one at a time', async () => {
   const tenant = await testbed.tenant()
   await set(tenant, { callbackUrl: receiver.url })
   let release = () => {}
@@ -126,7 +126,7 @@ test('ten calls a minute are shared with health checks, and one runs at a time',
   expect(await codeOf(set(tenant, { callbackUrl: receiver.url }))).toBe('101007')
 })
 
-test('the RT format sends its own form, and refuses a type that it lacks', async () => {
+test('an RT test event has the RT format, and types that the format lacks are refused', async () => {
   const tenant = await testbed.tenant()
   await set(tenant, { callbackUrl: receiver.url, eventFormat: 'RT' })
   expect(await send(tenant, 'ESIM_USAGE')).toMatchObject({ acknowledged: true })

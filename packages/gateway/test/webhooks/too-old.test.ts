@@ -8,7 +8,7 @@ import { SENDABLE_DAYS } from '#webhooks/webhook-limits.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { createTestbed, type Testbed, type TestTenant } from './webhook-testbed.ts'
 
-// Two events recorded while the endpoint was disabled: one is too old to be sent, the other just young enough.
+// Two events recorded while the endpoint was disabled: one too old to be sent, the other just young enough.
 
 const DAY_MS = 86_400_000
 

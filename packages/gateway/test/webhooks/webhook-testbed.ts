@@ -22,7 +22,7 @@ export interface Testbed {
   url: string
   /** Request timeouts; `faster` divides them. */
   limitsMs: number[]
-  /** Advances the clock that decides what is due. */
+  /** Advances the clock for due times. */
   advance(durationMs: number): void
   tenant(options?: { callbackUrl?: string; eventTypes?: EventType[] }): Promise<TestTenant>
   record(tenant: TestTenant, count?: number, type?: EventType): Promise<string[]>

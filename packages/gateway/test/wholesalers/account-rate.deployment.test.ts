@@ -6,10 +6,7 @@ import { createTestDatabase, type TestDatabase } from '../harness/databases/data
 import { bundleForChildren, type ChildBundle } from '../harness/processes/child-process.ts'
 
 const NODES = 4
-/**
- * ACCOUNT_RATE_SECONDS: how long the nodes are measured. Longer than the ten seconds within which they must use their
- * limit.
- */
+/** ACCOUNT_RATE_SECONDS: how long the nodes are measured. Longer than the ten seconds in which they must use their limit. */
 const MEASURED_MS = Number(process.env.ACCOUNT_RATE_SECONDS ?? 20) * 1_000
 const PER_SECOND = 8
 
@@ -31,8 +28,8 @@ afterAll(async () => {
 })
 
 /**
- * The times at which all nodes together send requests, in order. Arrival times would show when this process, which is also
- * the wholesaler, had time to read them.
+ * The times at which all nodes send requests, in order. Arrival times would depend on when this process, which is also the
+ * wholesaler, could read them.
  */
 async function sendingTimes(forMs: number, config: object = {}): Promise<number[]> {
   const { accessCode, secretKey } = simulator.credentials
@@ -60,7 +57,7 @@ function mostWithin(times: readonly number[], ms: number): number {
 
 // On a busy machine nodes miss moments, so its best seconds show what the limit allows.
 it(
-  'four nodes share the account’s limit and send 7 to 8 requests a second between them',
+  'four nodes share the account’s limit, and together send 7 to 8 requests a second',
   async () => {
     const times = await sendingTimes(MEASURED_MS)
     expect(mostWithin(times, 1_000)).toBeLessThanOrEqual(PER_SECOND)

@@ -39,8 +39,8 @@ afterAll(() => testbed.close())
 beforeEach(() => simulator.clearFaults())
 
 /**
- * Asks about an eSIM for which other requests are waiting.
- * @returns how far that moves the next free moment. If it was asked only after the others had been sent, it is asked again.
+ * Queries an eSIM that other requests are waiting for.
+ * @returns how far this moves the next free moment. If the query was sent only after the others, it is repeated.
  */
 async function queueStepMs(node: Supplier, esim: SuppliedEsim): Promise<number> {
   const row = `wholesaler:${esim.iccid}`
@@ -78,7 +78,7 @@ describe('an order', () => {
   })
 
   it.each(['answer-lost', 'answer-cut', 'answer-garbled', 'server-error-after', 'slow-answer'] as const)(
-    'whose answer fails (%s) counts as unknown, and is found by its description',
+    'counts as unknown if no usable answer arrives (%s), and is found by its description',
     async (kind) => {
       simulator.addFault({ kind, operation: 'order', delayMs: 2 * TIMEOUT_MS, times: 1 })
       const request = requestOf()
@@ -104,7 +104,7 @@ describe('an order', () => {
     expect(await query({ ...request, reference })).toMatchObject({ kind: 'delivered', reference })
   })
 
-  it.each(['out-of-stock', 'unknown-package'] as const)('that is refused (%s) does not buy anything', async (kind) => {
+  it.each(['out-of-stock', 'unknown-package'] as const)('that is refused (%s) buys nothing', async (kind) => {
     simulator.addFault({ kind, operation: 'order', times: 1 })
     const request = requestOf()
     expect((await order(request)).kind).toBe('refused')
@@ -211,7 +211,7 @@ describe('the token', () => {
   const allowNextFetch = (name: string) =>
     shop.db.query({ text: 'update supplier_tokens set next_fetch_at = now() where supplier = $1', values: [name] })
 
-  it('is fetched once for all nodes, stored encrypted, and fetched once more when refused', async () => {
+  it('is fetched once for all nodes, stored encrypted, and fetched again when refused', async () => {
     const own = await createSimulator('airalo', { catalogueSize: 3 })
     const nodes = Array.from({ length: 4 }, () => create(configOf(own), 'shared'))
     const balances = () => Promise.all(nodes.flatMap((node) => [node.balance!(), node.balance!()]))
@@ -226,7 +226,7 @@ describe('the token', () => {
     await own.close()
   })
 
-  it('is not fetched endlessly if it is refused although new', async () => {
+  it('is not fetched endlessly if a new one is refused too', async () => {
     const own = await createSimulator('airalo', { catalogueSize: 3 })
     const node = create(configOf(own), 'refused')
     own.addFault({ kind: 'unauthorized', operation: 'balance' })
@@ -263,7 +263,7 @@ describe('the token', () => {
 })
 
 describe('the account', () => {
-  it('provides a catalogue of packages and top-ups that is read to the end', () => {
+  it('provides all pages of a catalogue of packages and top-ups', () => {
     expect(products.filter(({ packageType }) => packageType === 'BASE')).toHaveLength(250)
     expect(new Set(products.map(({ productCode }) => productCode)).size).toBe(products.length)
     for (const { countries, cost, currencyCode } of products) {
@@ -271,7 +271,7 @@ describe('the account', () => {
     }
   })
 
-  it('does not provide a catalogue if one of its pages is broken', async () => {
+  it('provides no catalogue if one of its pages is broken', async () => {
     simulator.addFault({ kind: 'answer-garbled', operation: 'catalogue' })
     const read = async () => {
       for await (const _ of supplier.catalogue!()) {
@@ -281,7 +281,7 @@ describe('the account', () => {
     await expect(read()).rejects.toThrow(/page 1 of the list cannot be read/)
   })
 
-  it('states its balance in units of 1/10 000', async () => {
+  it('reports its balance in units of 1/10 000', async () => {
     simulator.setBalance(12_345_600)
     expect(await supplier.balance!()).toEqual({ kind: 'balance', amount: 12_345_600n, currencyCode: 'USD' })
     simulator.setBalance(100_000_000)
@@ -336,7 +336,7 @@ describe('an event', () => {
   }
   const send = (body: string, secret?: string) => supplier.receive!(signed(body, secret))
 
-  it('names the order to query in its description', async () => {
+  it('identifies the order to query by its description', async () => {
     expect(await send('{"id":1,"description":"KEY-1"}')).toEqual({ kind: 'changed', keys: ['KEY-1'], reports: [] })
   })
 
@@ -362,7 +362,7 @@ describe('an event', () => {
     await sold.close()
   })
 
-  it('is refused with a wrong signature or none', async () => {
+  it('is refused if its signature is wrong or missing', async () => {
     expect((await send('{"description":"KEY-1"}', 'other')).kind).toBe('refused')
     expect((await supplier.receive!({ headers: {}, body: Buffer.from('{}') })).kind).toBe('refused')
   })

@@ -23,8 +23,8 @@ import { addSupplier, createShop, type Shop } from '../harness/shop.ts'
 import { CREATE, chooseProducts, SIMULATED } from './simulator-fixtures.ts'
 
 /*
- * Each wholesaler in each form of its answers: what is sold is debited once, at the cost in the catalogue, and the charge is
- * that or unknown. The conformance suite has the same forms with faults and workers, but draws few of them in a run.
+ * Each wholesaler in each form of its answers: each sale is debited once, at the cost in the catalogue, and its charge is
+ * that cost or unknown. The conformance suite has the same forms with faults and workers, but draws few of them in a run.
  */
 
 let database: TestDatabase
@@ -45,7 +45,7 @@ const USUAL = 'usual'
 const CASES = SIMULATOR_KINDS.flatMap((kind) =>
   [USUAL, ...formsOf(kind)].map((form) => [kind, form] as [SimulatorKind, Form | typeof USUAL]),
 )
-/** Refusals in turn: enough for all codes of a form. */
+/** Different refusals in turn: enough for all codes of a form. */
 const REFUSALS = 6
 
 describe.each(CASES)('%s in the form %s', (kind, form) => {
@@ -101,7 +101,7 @@ describe.each(CASES)('%s in the form %s', (kind, form) => {
     return { ...request, ...outcome.esim, esim: outcome.esim, reference: outcome.reference, shown: true }
   }
 
-  it('sells an eSIM at the cost in the catalogue, and states that charge or none', async () => {
+  it('sells an eSIM at the cost in the catalogue, and reports that charge or none', async () => {
     const before = simulator.counters().balance
     const { esim, reference, ...request } = await buy()
     expect(before - simulator.counters().balance).toBe(Number(base.cost))
@@ -117,7 +117,7 @@ describe.each(CASES)('%s in the form %s', (kind, form) => {
     }
   })
 
-  it('tops an eSIM up at the cost in the catalogue, and states that charge or none', async () => {
+  it('tops up an eSIM at the cost in the catalogue, and reports that charge or none', async () => {
     const { key, reference, iccid, matchingId } = await buy()
     const { balance, toppedUp } = simulator.counters()
     const request = requestOf({ topUp: { key, reference, iccid, matchingId } })
@@ -128,7 +128,7 @@ describe.each(CASES)('%s in the form %s', (kind, form) => {
     expect([balance - after.balance, after.toppedUp - toppedUp]).toEqual([Number(topUp.cost), 1])
   })
 
-  it('is refused where nothing is in stock, and never where the account or the network is at fault', async () => {
+  it('refuses an order if nothing is in stock, but never because of the account or the network', async () => {
     const { taken } = simulator.counters()
     simulator.addFault({ kind: 'out-of-stock', operation: buys })
     for (let refusals = 0; refusals < REFUSALS; refusals++) {
@@ -162,7 +162,7 @@ describe.each(CASES)('%s in the form %s', (kind, form) => {
     expect(simulator.counters().balance).toBe(balance)
   })
 
-  it('is in doubt or found where the server failed after the purchase, and was bought once', async () => {
+  it('leaves an order in doubt or finds it if the server failed after the purchase, and buys it once', async () => {
     const before = simulator.counters().balance
     const request = requestOf()
     simulator.addFault({ kind: 'server-error-after', operation: buys, times: 1 })
@@ -205,7 +205,7 @@ describe.each(CASES)('%s in the form %s', (kind, form) => {
   })
 })
 
-/** The others state when an eSIM ends, but not that it has. */
+/** The others state when an eSIM will end, but not that it has. */
 const STATES_END: ReadonlySet<SimulatorKind> = new Set(['airalo', 'esim-access', 'esim-go'])
 /** The others state that an order is accepted, and no more of one that fails later. */
 const STATES_FAILURE: ReadonlySet<SimulatorKind> = new Set(['airalo', 'mobimatter', 'zendit'])

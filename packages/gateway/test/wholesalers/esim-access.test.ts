@@ -142,7 +142,7 @@ describe('a top-up', () => {
       expect(simulator.counters().toppedUpByKey[request.key]).toBeUndefined()
     })
 
-    it('is refused without a debit if the wholesaler takes the amount for the price of one day', async () => {
+    it('is refused without a debit if the wholesaler considers the amount the price of one day', async () => {
       const { credentials } = simulator
       const other = await createSimulator('esim-access', { catalogueSize: 5, credentials, forms: ['amount-per-day'] })
       try {
@@ -211,7 +211,7 @@ it('an SMS is sent once to the eSIM, not to another with its ICCID, and is in do
   expect(sent()).toHaveLength(2)
 })
 
-it('a report has usage and status, and the list names every eSIM with its key', async () => {
+it('a report contains usage and status, and the list contains every eSIM with its key', async () => {
   const esim = await buy()
   simulator.changeEsim({ iccid: esim.iccid, status: 'IN_USE', profile: 'ENABLED', usedBytes: 12_345 })
   const [outcome] = await supplier.report!([esim])
@@ -236,7 +236,7 @@ it('an event only identifies the eSIM to query, and is refused if it comes from 
   for (const address of ['198.51.100.1', undefined]) expect((await send(ordered, address)).kind).toBe('refused')
 })
 
-it('an event about usage raises that of its eSIM if it comes from an address of the wholesaler', async () => {
+it('a usage event from one of the wholesaler’s addresses raises the eSIM’s usage', async () => {
   const sold = await createSoldEsim(shop, base.productCode)
   const { iccid, totalVolume: volume, usage } = sold
   const post = (orderUsage: bigint, address: string) => {
@@ -250,7 +250,7 @@ it('an event about usage raises that of its eSIM if it comes from an address of 
   await sold.close()
 })
 
-it('an event about usage that anybody can send has no figures', async () => {
+it('a usage event that anybody can send has no figures', async () => {
   const open = create({ eventAddresses: undefined })
   const content = { transactionId: 'KEY-1', iccid: '8999900000000000017', orderUsage: 5 }
   const body = Buffer.from(JSON.stringify({ notifyType: 'DATA_USAGE', content }))
@@ -260,7 +260,7 @@ it('an event about usage that anybody can send has no figures', async () => {
   })
 })
 
-it('the test names the problem and what to do about it', async () => {
+it('the supplier test reports the problem and how to solve it', async () => {
   expect(await supplier.test()).toBeUndefined()
   simulator.addFault({ kind: 'unauthorized' })
   expect(await supplier.test()).toMatch(/^Credentials: 401001.*Check accessCode/)

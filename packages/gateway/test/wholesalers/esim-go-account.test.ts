@@ -26,8 +26,8 @@ const {
 afterAll(() => testbed.close())
 beforeEach(() => simulator.clearFaults())
 
-describe('the cancellation of an eSIM', () => {
-  it('returns the price once, even if it is repeated', async () => {
+describe('an eSIM cancellation', () => {
+  it('returns the price only once, even if it is repeated', async () => {
     const before = simulator.counters().balance
     const esim = await buy()
     for (let turn = 0; turn < 2; turn++) {
@@ -37,7 +37,7 @@ describe('the cancellation of an eSIM', () => {
   })
 
   it.each(['answer-lost', 'server-error-after', 'answer-cut'] as const)(
-    'whose answer fails (%s) is recognised from the eSIM’s state',
+    'is recognised from the eSIM’s state if no usable answer arrives (%s)',
     async (kind) => {
       const esim = await buy()
       simulator.addFault({ kind, operation: 'cancel', times: 1 })
@@ -69,7 +69,7 @@ describe('the cancellation of an eSIM', () => {
 })
 
 describe('the account', () => {
-  it('provides a catalogue that is read to the end', async () => {
+  it('provides all pages of a catalogue', async () => {
     expect(products).toHaveLength(PRODUCTS)
     expect(new Set(products.map(({ productCode }) => productCode)).size).toBe(PRODUCTS)
     for (const { cost, countries, currencyCode } of products) {
@@ -86,7 +86,7 @@ describe('the account', () => {
     await expect(read()).rejects.toThrow(/page 2 of the list cannot be read/)
   })
 
-  it('states its balance in units of 1/10 000', async () => {
+  it('reports its balance in units of 1/10 000', async () => {
     simulator.setBalance(12_345_600)
     expect(await supplier.balance!()).toEqual({ kind: 'balance', amount: 12_345_600n, currencyCode: 'USD' })
     simulator.setBalance(100_000_000)
@@ -153,7 +153,7 @@ describe('an event', () => {
     JSON.stringify({ iccid, alertType, bundle: { name: base.productCode, ...bundle } })
   const measured = { initialQuantity: 1_000_000_000, remainingQuantity: 200_000_000, unlimited: false }
 
-  it.each(['hex', 'base64'] as const)('signed in %s says which eSIM to query', async (encoding) => {
+  it.each(['hex', 'base64'] as const)('identifies the eSIM to query if it is signed in %s', async (encoding) => {
     const { iccid, key } = await buy()
     const body = JSON.stringify({ iccid, alertType: 'FirstAttachment', bundle: {} })
     expect(await supplier.receive!(signed(body, encoding))).toEqual({ kind: 'changed', keys: [key] })
@@ -164,7 +164,7 @@ describe('an event', () => {
     expect(await supplier.receive!({ headers: {}, body: Buffer.from(body) })).toMatchObject({ kind: 'refused' })
   })
 
-  it('about utilisation has its figures, if they are readable bytes', async () => {
+  it('about utilisation carries its figures if they are a readable number of bytes', async () => {
     const { iccid, key } = await buy()
     const receive = (bundle: object, alertType?: string) =>
       supplier.receive!(signed(utilisation(iccid, { ...measured, ...bundle }, alertType)))
@@ -194,7 +194,7 @@ describe('an event', () => {
     await sold.close()
   })
 
-  it('does not hold up the answer to the question that it causes, which has all bundles', async () => {
+  it('is followed by a query of all bundles, whose answer can raise the usage further', async () => {
     const sold = await createSoldEsim(shop, base.productCode)
     const { iccid, totalVolume: volume, usage, post } = sold
     const half = { ...measured, initialQuantity: Number(volume), remainingQuantity: Number(volume / 2n) }

@@ -31,7 +31,7 @@ describe('a purchase', () => {
     })
   })
 
-  it('that was made is never repeated with its key', async () => {
+  it('is never repeated with the same key', async () => {
     const request = requestOf()
     const first = await order(request)
     expect(await order(request, other)).toEqual(first)
@@ -39,7 +39,7 @@ describe('a purchase', () => {
   })
 
   it.each(['answer-lost', 'answer-cut', 'answer-garbled', 'server-error-after', 'slow-answer'] as const)(
-    'whose answer fails (%s) is found immediately or by a later search',
+    'is found immediately or by a later search if no usable answer arrives (%s)',
     async (kind) => {
       simulator.addFault({ kind, operation: 'order', times: 1, delayMs: 2 * TIMEOUT_MS })
       expect(await order(requestOf())).toMatchObject({ kind: 'delivered' })
@@ -161,8 +161,8 @@ function changing(change: (body: any) => object) {
   return { supplier, close: () => outbound.close() }
 }
 
-describe('equal purchases at the same time', () => {
-  it('wait for each other over all nodes, and each gets its own eSIM even if answers are lost', async () => {
+describe('simultaneous equal purchases', () => {
+  it('wait for each other across all nodes, and each gets its own eSIM even if answers are lost', async () => {
     const { productCode } = requestOf()
     simulator.addFault({ kind: 'answer-lost', operation: 'order', every: 3 })
     simulator.addFault({ kind: 'answer-lost', operation: 'list', every: 2 })
@@ -220,7 +220,7 @@ describe('equal purchases at the same time', () => {
   })
 
   it.each(['RESUME', 'CHECK'] as const)(
-    'of which one was made by hand must be distinguished by a person (%s)',
+    'must be distinguished by a person if one of them was made by hand (%s)',
     async (purpose) => {
       const request = requestOf()
       loseOrder()

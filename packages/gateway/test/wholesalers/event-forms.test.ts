@@ -44,7 +44,7 @@ async function receiveSilently(supplier: Supplier, simulator: Simulator, event: 
   return received
 }
 
-describe('events of Airalo with white space, signed without it,', async () => {
+describe('Airalo events that contain white space but are signed without it', async () => {
   const { base, buy, close, order, query, requestOf, simulator, supplier, takenOf } = await createWholesalerTestbed({
     kind: 'airalo',
     catalogueSize: 3,
@@ -56,7 +56,7 @@ describe('events of Airalo with white space, signed without it,', async () => {
   afterAll(close)
   const receive = (event: SentEvent) => receiveSilently(supplier, simulator, event)
 
-  it('identify the order to query, without a second charge however often they arrive', async () => {
+  it('identify the order to query, and cause no second charge however often they arrive', async () => {
     const before = simulator.counters().balance
     simulator.addFault({ kind: 'delivered-later', operation: 'order', times: 1 })
     const request = requestOf()
@@ -97,7 +97,7 @@ describe('events of Airalo with white space, signed without it,', async () => {
   })
 })
 
-describe('events of eSIM Go without a signature', async () => {
+describe('unsigned eSIM Go events', async () => {
   const { base, buy, close, simulator, supplier } = await createWholesalerTestbed({
     kind: 'esim-go',
     catalogueSize: 3,

@@ -52,7 +52,7 @@ async function untilLateRequestsEnd(): Promise<void> {
     .toBe(true)
 }
 
-describe('the two steps', () => {
+describe('the two steps of a purchase', () => {
   it.each(MATRIX)('buy one eSIM if the first has the fault %s and the second %s', async (created, completed) => {
     lose('order', created)
     lose('complete', completed)
@@ -64,7 +64,7 @@ describe('the two steps', () => {
   })
 
   it.each(ONE_LOSS)(
-    'do not buy anything more after a check if the first has the fault %s and the second %s',
+    'buy nothing more after a check if the first has the fault %s and the second %s',
     async (created, completed) => {
       lose('order', created)
       lose('complete', completed)
@@ -130,7 +130,7 @@ describe('an order', () => {
     expect(takenOf(request)).toBe(1)
   })
 
-  it.each(['order', 'complete'])('that is refused in step %s does not leave any money on hold', async (operation) => {
+  it.each(['order', 'complete'])('that is refused in step %s leaves no money on hold', async (operation) => {
     const balance = () => simulator.counters().balance
     const before = balance()
     for (const [kind, expected] of [
@@ -192,7 +192,7 @@ describe('a top-up', () => {
 describe('an event', () => {
   const event = async (body: string) => supplier.receive!({ headers: {}, body: Buffer.from(body) })
 
-  it('leads to a query of the order that it identifies, if it is signed', async () => {
+  it('triggers a query of the order that it identifies if it is signed', async () => {
     const received: string[] = []
     const receiver = createServer(async (request, response) => {
       let body = ''
@@ -260,7 +260,7 @@ describe('the account', () => {
     }
   })
 
-  it('does not provide a catalogue if the answer is broken', async () => {
+  it('provides no catalogue if the answer is broken', async () => {
     simulator.addFault({ kind: 'answer-garbled', operation: 'catalogue' })
     const read = async () => {
       for await (const _ of supplier.catalogue!()) {
@@ -270,7 +270,7 @@ describe('the account', () => {
     await expect(read()).rejects.toThrow(/the catalogue cannot be read/)
   })
 
-  it('states its balance in units of 1/10 000', async () => {
+  it('reports its balance in units of 1/10 000', async () => {
     simulator.setBalance(12_345_600)
     expect(await supplier.balance!()).toEqual({ kind: 'balance', amount: 12_345_600n, currencyCode: 'USD' })
     simulator.addFault({ kind: 'request-lost', operation: 'balance' })

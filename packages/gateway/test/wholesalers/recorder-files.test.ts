@@ -37,8 +37,8 @@ async function replay(text: string): Promise<ReplayedCall[]> {
 }
 
 /**
- * What an adapter could not read: exceptions, requests other than the recorded ones, and good answers whose outcome is
- * unknown.
+ * What an adapter could not read: exceptions, requests other than the recorded ones, and good answers with an unknown
+ * outcome.
  */
 function faultsOf({ operation, exchanges, result, error, unsent, unanswered }: ReplayedCall): string[] {
   const isAnswered = exchanges.every(({ answer }) => answer !== undefined && answer.status < 400)
@@ -52,7 +52,7 @@ function faultsOf({ operation, exchanges, result, error, unsent, unanswered }: R
   ]
 }
 
-describe('a file of the recorder', () => {
+describe('a recording file', () => {
   it.each(RECORDED)('%s is in its wholesaler’s folder, and is parsed without a fault', async (file) => {
     expect(dirname(file)).toBe(parseRecording(textOf(file)).supplierType)
     const replayed = await replay(textOf(file))
@@ -124,7 +124,7 @@ describe('npm run recording', () => {
     },
   )
 
-  it('refuses a case next to the recordings, and says what runs the case', async () => {
+  it('refuses a test case beside the recordings, and says which command runs it', async () => {
     const file = join(FOLDER, JSON_FILES.find((one) => !isRecorded(one))!)
     const refusal = `${file}: It is a case with an \`expected\` outcome, not a file of supplier record.`
     const remedy = 'Run it with: npx vitest run packages/wholesalers/src/recordings.test.ts.'
@@ -137,7 +137,7 @@ describe('npm run recording', () => {
     ['{"supplierType":"other"}', /^Its supplierType must be one of .*airalo/],
     ['{"supplierType":"airalo"}', /^Each of its exchanges must have a call and a request/],
     ['{"supplierType":"airalo","exchanges":[null]}', /^Each of its exchanges must have a call and a request/],
-  ])('says what is expected of the file %s', (text, message) => {
+  ])('explains why the file content %s is not a recording', (text, message) => {
     expect(() => parseRecording(text)).toThrow(message)
   })
 })

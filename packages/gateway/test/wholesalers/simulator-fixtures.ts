@@ -38,11 +38,11 @@ interface Simulated {
   /** The operation that buys: faults apply to its requests. */
   buys?: string
   canCancel?: boolean
-  /** A call waits for others for its package and may take four requests, so it has more time than one request. */
+  /** A call waits for others about its package and may take four requests, so it gets more time than one request. */
   isSerial?: boolean
 }
 
-/** The kinds of simulators, and how their interfaces differ. */
+/** The kinds of simulators, and the differences between their interfaces. */
 export const SIMULATED: Record<keyof typeof CREATE, Simulated> = {
   airalo: { canCancel: false },
   'esim-access': {},
@@ -68,7 +68,7 @@ export async function createSimulatorFixtures(
     async create(name, timeoutMs) {
       const simulator = await createSimulator(kind, { catalogueSize: 3, forms })
       const requestMs = isSerial ? timeoutMs / 2 : timeoutMs
-      // The rate limit would delay requests on a busy machine, so only those kinds have one that always have one.
+      // A rate limit would delay requests on a busy machine, so only kinds that always have a limit get one.
       const rate = ALWAYS_LIMITED.has(kind) ? { perSecond: 1_000 } : {}
       const config = { url: simulator.url, ...simulator.credentials, timeoutMs: requestMs, ...rate }
       await addSupplier(shop, name, kind, config)
@@ -155,9 +155,9 @@ function soldAtSimulator(simulator: Simulator): string[] {
 
 interface FaultyOperation {
   operation: string
-  /** The items in a case: this many requests get late answers or none. */
+  /** The items in a case: this many requests get a late answer or none. */
   items: number
-  /** This many requests, and this many answers, are lost in a crash: each lost request costs a grace time. */
+  /** This many requests and this many answers are lost in a crash. Each lost request costs a grace time. */
   crashes: number
 }
 

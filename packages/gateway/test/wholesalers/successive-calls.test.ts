@@ -5,7 +5,7 @@ import { withSuccessiveCalls } from './successive-calls.ts'
 
 const REFUSED: Outcome = { kind: 'refused', message: 'refused by the test' }
 
-/** A wholesaler's adapter whose purchases end when the test says so, and the calls that it received. */
+/** A wholesaler's adapter whose purchases end when the test ends them, and the calls it received. */
 function slowAdapter() {
   const calls: string[] = []
   const ends: (() => void)[] = []

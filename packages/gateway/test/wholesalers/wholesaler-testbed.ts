@@ -16,7 +16,7 @@ import { chooseProducts } from './simulator-fixtures.ts'
 interface Wholesaler<Config> {
   kind: 'airalo' | 'esim-access' | 'esim-go' | 'mobimatter'
   catalogueSize: number
-  /** Forms of its answers other than the usual one. */
+  /** Answer forms other than the usual one. */
   forms?: readonly Form[]
   configOf(simulator: Simulator): Config
   create(name: string, config: Config, deps: Shop & { outbound: Outbound }): Supplier

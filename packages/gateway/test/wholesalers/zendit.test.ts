@@ -83,7 +83,7 @@ describe('a purchase', () => {
   })
 
   it.each(['answer-lost', 'answer-cut', 'answer-garbled', 'server-error-after', 'slow-answer'] as const)(
-    'whose answer fails (%s) is unknown until a query finds the purchase',
+    'is unknown until a query finds it if no usable answer arrives (%s)',
     async (kind) => {
       simulator.addFault({ kind, operation: 'order', delayMs: 2 * TIMEOUT_MS })
       const wanted = request()
@@ -107,7 +107,7 @@ describe('a purchase', () => {
   )
 
   it.each(['out-of-stock', 'unknown-package', 'refused', 'no-balance'] as const)(
-    'that Zendit refuses (%s) does not buy anything',
+    'that Zendit refuses (%s) buys nothing',
     async (kind) => {
       simulator.addFault({ kind, operation: 'order' })
       const wanted = request()
@@ -160,7 +160,7 @@ describe('a purchase', () => {
 })
 
 describe('a top-up', () => {
-  it('is added to its eSIM once, and a query finds the top-up', async () => {
+  it('is added to its eSIM once, and a query finds it', async () => {
     const { wanted, esim } = await buy()
     const topUp = { ...request(), topUp: { key: wanted.key, iccid: esim.iccid, matchingId: esim.matchingId } }
     simulator.addFault({ kind: 'answer-lost', operation: 'topUp' })
@@ -174,7 +174,7 @@ describe('a top-up', () => {
   })
 })
 
-describe('the cancellation of an eSIM', () => {
+describe('an eSIM cancellation', () => {
   it('refunds the eSIM once, even if it is repeated', async () => {
     const bought = await buy()
     const before = simulator.counters().balance
@@ -203,7 +203,7 @@ describe('the cancellation of an eSIM', () => {
   )
 
   it.each(['answer-lost', 'request-lost', 'server-error-after'] as const)(
-    'whose answer fails (%s) is completed by a repeat',
+    'is completed by a repeat if no usable answer arrives (%s)',
     async (kind) => {
       const bought = await buy()
       simulator.addFault({ kind, operation: 'cancel' })
@@ -216,7 +216,7 @@ describe('the cancellation of an eSIM', () => {
 })
 
 describe('the account', () => {
-  it('provides a catalogue that is read to the end', async () => {
+  it('provides all pages of a catalogue', async () => {
     const products = []
     for await (const product of readableProducts(supplier)) products.push(product)
     expect(products).toHaveLength(2_100)
@@ -227,7 +227,7 @@ describe('the account', () => {
     }
   })
 
-  it('does not provide a catalogue if one of its pages is broken', async () => {
+  it('provides no catalogue if one of its pages is broken', async () => {
     simulator.addFault({ kind: 'answer-garbled', operation: 'catalogue', skip: 1 })
     const read = async () => {
       for await (const _ of readableProducts(supplier)) {
@@ -237,7 +237,7 @@ describe('the account', () => {
     await expect(read()).rejects.toThrow(/page 2 of the list cannot be read/)
   })
 
-  it('states its balance in units of 1/10 000', async () => {
+  it('reports its balance in units of 1/10 000', async () => {
     simulator.setBalance(12_345_600)
     expect(await supplier.balance!()).toEqual({ kind: 'balance', amount: 12_345_600n, currencyCode: 'USD' })
   })
@@ -283,7 +283,7 @@ describe('the account', () => {
 describe('an event', () => {
   const receive = (body: string) => supplier.receive!({ headers: {}, body: Buffer.from(body) })
 
-  it('leads to a query of the purchase that it identifies', async () => {
+  it('triggers a query of the purchase that it identifies', async () => {
     expect(await receive('{"transactionId":"ORDER-1-1","status":"DONE"}')).toEqual({
       kind: 'changed',
       keys: ['ORDER-1-1'],
@@ -297,7 +297,7 @@ describe('an event', () => {
     },
   )
 
-  it('is refused from any address other than those set, if any are set', async () => {
+  it('is refused from an unlisted address if any addresses are set', async () => {
     const listed = create({ eventAddresses: ['203.0.113.0/24', '2001:db8::/32'] })
     const from = (address: string | undefined) =>
       listed.receive!({ headers: {}, body: Buffer.from('{"transactionId":"ORDER-1-1"}'), address })

@@ -40,7 +40,7 @@ test('a response contains the status, headers, body and the address that was use
   }
 })
 
-test('sequential requests reuse connections, and need only as many as run at the same time', async () => {
+test('requests reuse connections, and need only as many as run simultaneously', async () => {
   const atOnce = 8
   const server = createServer((request, response) => request.resume().on('end', () => response.end()))
   let connections = 0

@@ -49,7 +49,7 @@ export function createOutbound(options: { resolve?: Resolve; clock?: Clock } = {
   }
 }
 
-/** How many addresses of one name are tried. Each gets its share of the time. */
+/** The number of addresses tried per name. Each gets its share of the time. */
 const ADDRESSES_TRIED_MAX = 3
 
 interface Connections {
@@ -337,7 +337,7 @@ export interface OutboundAnswer {
   headers: Record<string, string | string[] | undefined>
   body: Buffer
   truncated: boolean
-  /** The address to which the request was sent. */
+  /** The address that the request was sent to. */
   address: string
 }
 

@@ -132,7 +132,7 @@ export function noteRefusals(socket: Duplex): void {
   })
 }
 
-/** Connects to this address only; the name is used only to check the certificate. */
+/** Connects only to this address; the name is used only to check the certificate. */
 function createConnector(address: string, name: string | undefined, identity?: TlsIdentity): buildConnector.connector {
   let session: Buffer | undefined
   return (options, callback) => {

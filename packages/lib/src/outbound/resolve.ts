@@ -31,7 +31,7 @@ const NAME_SERVER_TIMEOUT_MS = 2_000
  * request checks its address, and connects to the address that was checked.
  */
 export interface CachedResolver {
-  /** The cached answer, if there is one. */
+  /** The cached answer, if any. */
   cached(host: string, allowPrivate: boolean): string[] | undefined
   resolve(host: string, allowPrivate: boolean): Promise<string[]>
 }

@@ -11,7 +11,7 @@ export interface Mail {
   messageId: string
 }
 
-/** `rejected`: the mail server will never accept this recipient, so it must not be tried again. */
+/** `rejected`: the mail server will never accept this recipient, so do not retry. */
 export type MailOutcome = { kind: 'sent' } | { kind: 'failed'; message: string; rejected: boolean }
 
 export interface MailServer {
@@ -23,7 +23,7 @@ export interface MailServer {
 }
 
 const CONNECT_MS = 10_000
-/** The time-outs for one e-mail, together well below its lease. */
+/** The time-outs for one e-mail, which add up to well below its lease. */
 const IDLE_MS = 30_000
 const CONNECTIONS = 2
 /** Matches whole host names, so that `localhost.example.com` is not taken for loopback. */

@@ -3,7 +3,7 @@
  * plan. The arrays are built here because the driver inspects each element for its type, and again for escaping.
  */
 
-/** Column names and types, in the order of their arrays. */
+/** Column names and types, in the order of the arrays. */
 export type Columns = Readonly<Record<string, string>>
 
 /**

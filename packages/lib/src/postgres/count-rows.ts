@@ -11,7 +11,7 @@ export interface RowSum {
 
 export interface RowCount {
   readonly count: number
-  /** false: at least `count` rows match, and the sums are absent. */
+  /** false: at least `count` rows match, and the sums are missing. */
   readonly isComplete: boolean
   readonly sums: RowSum[]
 }

@@ -24,7 +24,7 @@ export interface Db {
    * @throws CommitUnknown if the connection died after COMMIT was sent: the caller must look up whether it took effect.
    */
   tx<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result>
-  /** For metrics: connections in use and idle, and requests waiting for one. */
+  /** For metrics: connections in use, idle connections, and requests waiting for one. */
   readonly pool: pg.Pool
 }
 
@@ -41,7 +41,7 @@ export interface Database extends Db {
 /** An open transaction. A function that must be atomic with others takes a Tx first. */
 export interface Tx {
   readonly brand: 'tx'
-  /** When the connection was made, by `performance.now`. Earlier connections may be to another server. */
+  /** When the connection was made, by `performance.now`. Earlier connections may lead to another server. */
   readonly connectedAt: number
   /** @throws TransactionEnded */
   query<Row>(statement: Statement): Promise<Row[]>
@@ -161,7 +161,7 @@ const connectedAt = new WeakMap<pg.PoolClient, number>()
 
 interface ConnectionSource {
   pool: pg.Pool
-  /** The number of servers to which connections can be made. */
+  /** The number of servers that connections can be made to. */
   servers: number
   stalled: StalledConnections<Connection>
   watch: ResponseWatch<Connection>
@@ -185,10 +185,7 @@ async function takeConnection({ pool, servers, stalled }: ConnectionSource): Pro
   }
 }
 
-/**
- * Reconnections per attempt: from the configured node to the one that has the schema, and once more if it has moved in the
- * meantime.
- */
+/** Reconnections per attempt: from the configured node to the node with the schema, and again if it has moved meanwhile. */
 const FOLLOWED_MAX = 2
 
 /** True if no connection was returned to the pool in time. */

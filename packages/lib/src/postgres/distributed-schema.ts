@@ -114,8 +114,8 @@ function sourceOf({ shards }: Placement): string {
 }
 
 /**
- * Creates the views. One session creates them; others that connect in the meantime wait. Citus drops the views together
- * with the shards.
+ * Creates the views. One session creates them while other new sessions wait. Citus drops the views together with the
+ * shards.
  */
 async function createViews(client: pg.ClientBase, schema: string, { shard_id: shardId }: Placement): Promise<void> {
   const name = shardViewsSchema(schema)

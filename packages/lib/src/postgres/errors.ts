@@ -21,7 +21,7 @@ const UNIQUE_VIOLATION = '23505'
  */
 export function isConnectionLoss(error: unknown): boolean {
   if (error instanceof CommitUnknown) return true
-  // A host name has several addresses, and all of them were tried.
+  // A host name has several addresses, all of which were tried.
   if (error instanceof AggregateError) return error.errors.some(isConnectionLoss)
   const state = sqlState(error)
   if (state !== undefined) return CONNECTION_STATES.test(state)
@@ -39,7 +39,7 @@ const OUT_OF_RESOURCES = /^(53|57014|55P03|58030)/
 /** Reported with other states if a quota is exhausted, or if the disk is full while a file other than a table is written. */
 const NO_SPACE = /No space left on device|Disk quota exceeded/
 
-/** True if another transaction was in the way of the statement: the same statement may succeed now. */
+/** True if another transaction was in the statement's way: the same statement may succeed now. */
 export function isContended(error: unknown): boolean {
   return CONTENDED.has(sqlState(error) ?? '')
 }

@@ -24,7 +24,7 @@ export interface MigrateOptions {
   directory: string
   /** Files with higher numbers are left out. Default: none is. */
   until?: number
-  /** Default: this one. Tests migrate as another release. */
+  /** Default: this release. Tests migrate as another release. */
   release?: Release
 }
 
@@ -36,15 +36,15 @@ export interface Release {
 
 const THIS_RELEASE: Release = { release: RELEASE, label: releaseText() }
 
-/** The database and this release do not fit together. The message says what to do. */
+/** The database and this release do not match. The message says what to do. */
 export class MigrationRefused extends StartRefused {
   override readonly name = 'MigrationRefused'
 }
 
 /**
  * Migrates the database to this release: runs the files that it does not have yet, in order, each in one transaction with
- * the record that it ran. Several nodes may start at the same time: one works, and the others wait until it is done.
- * @returns the names of the files that ran now
+ * the record that it ran. Several nodes may start simultaneously: one migrates, and the others wait for it. @returns the
+ * names of the files that ran now
  * @throws StartRefused if the database cannot be used; MigrationRefused if it belongs to a different release, or if a file
  * that ran there has changed since
  */
@@ -272,7 +272,7 @@ function compare(files: MigrationFile[], { ran, newest, lastBackup }: SchemaStat
     }
     throw new MigrationRefused(
       file.version === migration.version
-        ? `Migration ${file.name} is not the one that ran on this database. Released migrations never change: undo the change of the file, and append a migration instead. ${DEVELOPMENT_DATABASE}`
+        ? `Migration ${file.name} is not the one that ran on this database. Released migrations never change: undo the change to the file, and append a migration instead. ${DEVELOPMENT_DATABASE}`
         : `This database ran ${migration.name}, which ${ours.label} does not have. ${DEVELOPMENT_DATABASE}`,
     )
   }

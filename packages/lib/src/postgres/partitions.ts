@@ -11,9 +11,9 @@ export interface PartitionedTable {
   key: 'hour' | 'uuid'
   spanHours: number
   ahead: number
-  /** How long a partition is kept after its end; undefined: permanently. */
+  /** How long a partition is kept after its end; undefined: forever. */
   keepHours: number | undefined
-  /** The name of an advisory lock: while others hold it, the table is left as it is. */
+  /** The name of an advisory lock: while others hold it, the table is left alone. */
   unless?: string | undefined
   /** Percent of each page that inserts fill: the rest is for updates in place. Default 100. */
   fillfactor?: number
@@ -23,7 +23,7 @@ const HOUR_MS = 3_600_000
 
 /**
  * Creates the partitions for the present and the near future by the database's clock. Idempotent. Several nodes may run it
- * at the same time, because an advisory lock lets one work at a time. @returns the names of the new partitions
+ * simultaneously, because an advisory lock admits one at a time. @returns the names of the new partitions
  * @param sinceMs also creates past partitions, from this moment on
  */
 export function createPartitions(
@@ -45,7 +45,7 @@ export function createPartitions(
 const UNPAUSED = 'autovacuum_vacuum_cost_delay = 0'
 
 /**
- * Drops the partitions for which `isOld` holds: by default those past their retention by the database's clock. The caller
+ * Drops the partitions for which `isOld` holds: by default, those past their retention by the database's clock. The caller
  * must have reason to trust that clock.
  */
 export function dropPartitions(

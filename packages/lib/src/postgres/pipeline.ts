@@ -4,7 +4,7 @@ import pg from 'pg'
 import type { ResponseWatch } from './stalled-connections.ts'
 
 /**
- * One statement. With a `name` it is prepared once per connection (hot statements); sql-template-tag's Sql can be passed
+ * One statement. A statement with a `name` (a hot one) is prepared once per connection; sql-template-tag's Sql is accepted
  * too.
  */
 export interface Statement {
@@ -65,7 +65,7 @@ export function rewriteStatements(client: pg.ClientBase, begin: () => StatementR
   rewriters.set(client, begin)
 }
 
-/** True if a text without name and values may hold several statements, which only the simple protocol accepts. */
+/** True if a text without name and values may contain several statements, which only the simple protocol accepts. */
 function isScript({ name, values = [] }: Statement): boolean {
   return name === undefined && values.length === 0
 }
@@ -99,7 +99,7 @@ interface PendingStatement {
 interface ResultTable {
   columns: { name: string; parse(text: string): unknown }[]
   /**
-   * A row of nulls, of which each row starts as a copy. An object to which more than twelve members are added one by one
+   * A row of nulls, which every row starts as a copy of. An object to which more than twelve members are added one by one
    * becomes a hash table: a row of 27 columns took five times as long to build, and to collect as garbage.
    */
   emptyRow: Record<string, unknown>
@@ -108,7 +108,7 @@ interface ResultTable {
 /** The driver's connection as its queries use it; the driver's type declarations omit most of it. */
 export interface Connection {
   readonly stream: Duplex
-  /** Texts of prepared statements by name: those that the server has, and those that were sent to it. */
+  /** Texts of prepared statements by name: those the server has, and those sent to it. */
   readonly parsedStatements: Record<string, string>
   readonly submittedNamedStatements: Record<string, string>
   parse(statement: { name: string; text: string }): void
@@ -229,8 +229,8 @@ class PipelinedBatch extends (pg.Query as unknown as typeof DriverQuery) {
 
   /**
    * Fails the current statement, which the server refused or whose answer was lost with the connection, and all after it.
-   * If all statements were answered already, the failure may be that of the implicit commit of a statement outside a
-   * transaction, which comes with Sync: then none counts as done.
+   * If all statements have been answered, the failure may be the implicit commit of a statement outside a transaction,
+   * which comes with Sync: then none counts as done.
    */
   handleError(failure: Error, connection: Connection): void {
     if (this.#isPending) this.#watch.completed(connection)
@@ -257,7 +257,7 @@ function toCamelCaseRow(row: Record<string, unknown>): Record<string, unknown> {
 
 const textsByName = new Map<string, string>()
 
-/** Refuses two texts under one name, which are a bug: the server would run the text that was prepared first. */
+/** Refuses two texts under one name, which is a bug: the server would run the first one prepared. */
 function checkName({ name, text }: Statement): void {
   if (!name) return
   const known = textsByName.get(name)

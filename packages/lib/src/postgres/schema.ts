@@ -30,7 +30,7 @@ export function applicationPrefix(schema: string): string {
   return schema === DEFAULT_SCHEMA ? 'dealer-esim' : `esim-${digestOfSchema(schema).slice(0, 6)}`
 }
 
-/** SQL: the same prefix for the current schema. */
+/** SQL: the same prefix, for the current schema. */
 export const APPLICATION_PREFIX = `
   case current_schema() when '${DEFAULT_SCHEMA}' then 'dealer-esim'
   else 'esim-' || left(encode(sha256(convert_to(current_schema(), 'UTF8')), 'hex'), 6) end`

@@ -8,7 +8,7 @@ it('a single server does not need a separate client', () => {
   expect(clientFor('postgresql://me@one/esim').name).toBe('Client')
 })
 
-describe('a server that lets us sign in, and then', () => {
+describe('a server that accepts the sign-in and then', () => {
   const SIGNED_IN = Buffer.from([
     ...Buffer.from('R'),
     0,
@@ -30,7 +30,7 @@ describe('a server that lets us sign in, and then', () => {
   it.each([
     ['falls silent', () => {}],
     ['closes the connection', (socket: Socket) => socket.destroy()],
-  ])('%s, fails the statement and not the process', async (_, answer) => {
+  ])('%s fails the statement, but not the process', async (_, answer) => {
     const uncaught: unknown[] = []
     const note = (error: unknown) => uncaught.push(error)
     process.on('uncaughtException', note)

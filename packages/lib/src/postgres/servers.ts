@@ -22,7 +22,7 @@ interface Servers extends DatabaseAddress {
 const ROLE_TIMEOUT_MS = 5_000
 const PROBE_TIMEOUT_MS = 3_000
 
-/** Servers by URL and schema: the connections of a process share what they learn about which server is the primary. */
+/** Servers by URL and schema: a process's connections share what they learn about which server is the primary. */
 const known = new Map<string, Servers>()
 
 function keyOf(url: string, schema = ''): string {
@@ -65,7 +65,7 @@ export function clientFor(url: string, schema?: string): typeof pg.Client {
         if (servers.isPrimaryRequired) await requirePrimary(this as pg.Client, servers, this.#home !== undefined)
       } catch (error) {
         void this.end() // not awaited: a server that has vanished never answers
-        // Connections that were made at the same time fail together: only the first of them switches to the next server.
+        // Connections made simultaneously fail together: only the first of them switches to the next server.
         if (this.#home !== undefined) {
           if (servers.home === this.#home) servers.home = undefined
         } else if (servers.current === this.#index) servers.current = (this.#index + 1) % servers.urls.length

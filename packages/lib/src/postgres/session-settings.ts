@@ -6,10 +6,10 @@ import { DEFAULT_SCHEMA } from './schema.ts'
 import { connectClient } from './servers.ts'
 
 export const CONNECT_TIMEOUT_MS = 5_000
-/** Far longer than the milliseconds that a server takes for one of these statements. */
+/** Far longer than the milliseconds that a server needs for one of these statements. */
 const STATEMENT_TIMEOUT_MS = 5_000
 
-/** PostgreSQL's settings by name, as the view pg_settings shows them. */
+/** PostgreSQL's settings by name, as in the view pg_settings. */
 export type SessionSettings = Readonly<Record<string, string>>
 
 /**

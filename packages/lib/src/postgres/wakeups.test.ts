@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createWokenKeys } from './wakeups.ts'
 
-describe('the keys that wakeups name', () => {
+describe('keys named in wakeups', () => {
   function createKeys() {
     const clock = { nowMs: 0, monotonic: () => clock.nowMs }
     return { clock, keys: createWokenKeys(clock, 500) }
@@ -17,7 +17,7 @@ describe('the keys that wakeups name', () => {
     expect(keys.take()).toBeUndefined()
   })
 
-  it('do not replace a listing if any wakeup did not name a key', () => {
+  it('do not replace a listing if any wakeup named no key', () => {
     const { keys } = createKeys()
     keys.take()
     keys.add(['a'])

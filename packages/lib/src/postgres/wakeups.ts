@@ -8,7 +8,7 @@ import { applySettings, CONNECT_TIMEOUT_MS } from './session-settings.ts'
 
 /**
  * Wakes the background loops that listen to a topic: on this node directly, on other nodes by NOTIFY. A node wakes its own
- * loops whenever it begins to listen, and every loop also polls, so a lost wakeup only delays work. Wakeups within a few
+ * loops whenever it starts listening, and every loop also polls, so a lost wakeup only delays work. Wakeups within a few
  * milliseconds share one NOTIFY. It is sent outside the transaction that caused the work, because NOTIFY takes a
  * database-wide lock at commit.
  */
@@ -49,7 +49,7 @@ export function createWakeups<Topic extends string>(options: WakeupOptions): Wak
     },
   })
 
-  /** Sends one NOTIFY for all topics that come up within a few milliseconds, and waits for it before the next. */
+  /** Sends one NOTIFY for all topics that arise within a few milliseconds, and waits for it before sending the next. */
   async function notifyNodes(): Promise<void> {
     while (unsent.size > 0) {
       await delay(COALESCE_MS)
@@ -89,7 +89,8 @@ export interface WokenKeys {
 }
 
 /**
- * @param listEveryMs a pass lists the owners at least this often, to find work whose wakeup was lost or came from another node
+ * @param listEveryMs the longest time between two passes that list the owners, to find work whose wakeup was lost or came
+ *   from another node
  */
 export function createWokenKeys(clock: Pick<Clock, 'monotonic'>, listEveryMs: number): WokenKeys {
   let named = new Set<string>()

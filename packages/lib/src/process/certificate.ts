@@ -78,8 +78,8 @@ export interface WatchedCertificate {
 const POLL_MS = 2_000
 
 /**
- * Reloads a certificate when its files change. An unusable certificate is logged and the current one kept. A renewal
- * writes two files, so a fault is logged only if it is still there at the next check, and only once.
+ * Reloads a certificate when its files change. An unusable certificate is logged and the current one kept. A renewal writes
+ * two files, so a fault is logged only once, and only if it persists at the next check.
  * @throws Error if the first certificate cannot be used
  */
 export function watchCertificate(files: CertificateFiles, log: Log, pollMs = POLL_MS): WatchedCertificate {

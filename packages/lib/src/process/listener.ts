@@ -34,7 +34,7 @@ function explainFailure(error: NodeJS.ErrnoException, at: { host: string; port: 
     case 'ENOTFOUND':
       return `${at.host} is not an address of this machine. Set HOST to one of its addresses.`
     default:
-      return `Listening on port ${at.port} of ${at.host} failed: ${error.message}`
+      return `The gateway cannot listen on port ${at.port} of ${at.host}: ${error.message}`
   }
 }
 

@@ -7,8 +7,8 @@ import packageJson from '#package.json' with { type: 'json' }
 declare const RELEASE_COMMIT: string | undefined
 
 /**
- * Counts the releases, so that a database can tell how much newer it is. A release page (docs/releases) goes with each number,
- * and test/previous-release moves to a commit with the number before.
+ * Counts the releases, so that a database can tell how much newer it is. Each number has a release page (docs/releases),
+ * and test/previous-release moves to a commit with the preceding number.
  */
 export const RELEASE = 2
 

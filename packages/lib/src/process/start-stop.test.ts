@@ -5,7 +5,7 @@ import { createStack, type Running, runLoop } from './start-stop.ts'
 const log = silentLog
 const NEVER_MS = 3_600_000
 
-/** Returns a pass for a loop, and a function with which the test ends its passes one by one. */
+/** Returns a pass for a loop, and a function that ends its passes one by one. */
 function gate() {
   const arrivals: (() => void)[] = []
   let waiting: ((open: () => void) => void) | undefined
@@ -137,7 +137,7 @@ describe('a stack of running parts', () => {
     await expect.poll(() => stopped).toEqual(['late'])
   })
 
-  it('waits for a part that is still starting, and stops it', async () => {
+  it('waits for a part that is still starting, then stops it', async () => {
     const stopped: string[] = []
     const stack = createStack(log)
     let start = (_: Running) => {}

@@ -5,13 +5,13 @@ import type { LoopMetrics } from '#telemetry/metrics.ts'
 /** A started part that runs until it is stopped. */
 export interface Running {
   /**
-   * Accepts nothing new, finishes work in progress, and resolves; after `deadlineMs` it abandons the rest.
+   * Accepts nothing new, finishes work in progress, then resolves; abandons the rest after `deadlineMs`.
    * May be called twice: the second call waits for the first. Never rejects.
    */
   stop(deadlineMs: number): Promise<void>
 }
 
-/** Parts, each of which depends on those pushed before it. They are stopped in reverse order. */
+/** Parts that depend on those pushed before them. They are stopped in reverse order. */
 export interface RunningStack extends Running {
   /** Adds a part. A part that is still starting is stopped once it has started. The caller handles its failure. */
   push(name: string, part: Running | Promise<Running>): void
@@ -96,8 +96,8 @@ export function runLoop(
   }
 
   /**
-   * Ends early at a stop, and at a wakeup if it `wakes`. Hand-written, because abort signals and their error would take
-   * longer than a wakeup.
+   * Ends early at a stop, and at a wakeup if it `wakes`. Hand-written, because abort signals and their errors would be
+   * slower than a wakeup.
    */
   async function wait(durationMs: number, wakes: boolean): Promise<void> {
     if (stopping.signal.aborted) return
@@ -147,7 +147,10 @@ export async function settlesWithin(promise: Promise<unknown>, deadlineMs: numbe
   return settled
 }
 
-/** The gateway cannot start, and the user can fix it: the message says what happened and what to do. Printed without a stack. */
+/**
+ * The gateway cannot start for a reason that the user can fix. The message says what happened and what to do. Printed
+ * without a stack.
+ */
 export class StartRefused extends Error {
   override readonly name: string = 'StartRefused'
 }

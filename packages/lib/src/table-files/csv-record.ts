@@ -2,8 +2,8 @@ import { UnreadableFile } from './unreadable-file.ts'
 
 export interface CsvRecord {
   /**
-   * The row number as a spreadsheet counts: empty rows count, and a cell with line breaks is in one row. The header is row
-   * 1.
+   * The row number in a spreadsheet's counting: empty rows count, and a cell with line breaks is in one row. The header is
+   * row 1.
    */
   readonly row: number
   readonly cells: string[]

@@ -1,7 +1,9 @@
 import { isUtf8 } from 'node:buffer'
 import { type EncodingQuestion, type Source, UnreadableFile } from './unreadable-file.ts'
 
-/** What spreadsheets write, the most common first. A person chooses: no program can tell most of them apart. */
+/**
+ * The encodings that spreadsheets write, the most common first. A person chooses: no program can distinguish most of them.
+ */
 export const ENCODINGS = [
   'windows-1252',
   'windows-1250',
@@ -88,8 +90,8 @@ const CARRIAGE_RETURN = 13
 const LINE_BYTES_MAX = 65_536
 
 function brokenText(named: Encoding | undefined): string {
-  const encoding = named ?? 'the encoding that its first bytes name'
-  return `The file is not all in ${encoding}: some bytes fit no character. Save it again as CSV UTF-8.`
+  const encoding = named ?? 'the encoding that its first bytes indicate'
+  return `The file is not entirely in ${encoding}: some bytes do not encode a character. Save it again as CSV UTF-8.`
 }
 
 function byteOrderMark(head: Uint8Array): Encoding | undefined {
@@ -207,7 +209,7 @@ function readText(bytes: Uint8Array, encoding: Encoding): string | undefined {
   }
 }
 
-/** Control characters, unassigned and private ones: no text of a table has them. */
+/** Control, unassigned and private characters, which no text in a table contains. */
 const IMPOSSIBLE = /[\0-\x08\x0B\x0C\x0E-\x1F\x7F-\x9F\uFFFD\p{Co}\p{Cn}]/u
 
 /** Cells without letters outside ASCII may be activation codes, and do not help to decide. */

@@ -1,6 +1,6 @@
 /**
- * Recognises, by their first bytes, files that are not text, because file names say little: people rename files, and
- * portals send HTML as .xls. @returns what the file is and what to do with it; undefined if it may be text
+ * Recognises files that are not text by their first bytes, because file names say little: people rename files, and portals
+ * send HTML as .xls. @returns what the file is and what to do with it; undefined if it may be text
  */
 export function findOtherKind(head: Uint8Array): string | undefined {
   const text = Buffer.from(head.subarray(0, HEAD_LENGTH)).toString('latin1')
@@ -28,7 +28,7 @@ const KINDS: readonly { begins: string; advice(text: string): string }[] = [
   { begins: 'PK\x05\x06', advice: () => 'The file is an empty ZIP archive: choose the CSV file.' },
   {
     begins: '\xD0\xCF\x11\xE0',
-    advice: () => `The file is an Excel workbook of an old form (.xls), or has a password: ${SAVE_AS_CSV}`,
+    advice: () => `The file is an Excel workbook in the old format (.xls), or has a password: ${SAVE_AS_CSV}`,
   },
   { begins: '%PDF', advice: () => 'The file is a PDF: ask its sender for a CSV file.' },
   { begins: '\x1F\x8B', advice: () => 'The file is compressed (.gz): unpack it first.' },
@@ -38,7 +38,7 @@ const KINDS: readonly { begins: string; advice(text: string): string }[] = [
   },
 ]
 
-/** Office programs store their documents as ZIP archives. The first entries show which program wrote it. */
+/** Office programs store documents as ZIP archives, whose first entries show the program. */
 function zipAdvice(text: string): string {
   if (text.includes('vnd.oasis.')) return `The file is an OpenDocument spreadsheet (.ods): ${SAVE_AS_CSV}`
   if (text.includes('Index/')) return `The file is a Numbers spreadsheet: choose File, Export To, CSV, Unicode (UTF-8).`

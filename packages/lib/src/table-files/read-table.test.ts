@@ -97,7 +97,7 @@ test.each([
   ['text after a quote', 'code,name\nA,"b"c\n', 2, /after the closing quote/],
   ['a repeated column', 'code,name,NAME\n', 1, /name is repeated/],
   ['a missing column', 'name\nA\n', 1, /code is missing/],
-])('a table with %s is refused, and the refusal states its row', async (_, file, row, message) => {
+])('a table with %s is refused with the row number', async (_, file, row, message) => {
   const error = await refusal(file)
   expect(error).toMatchObject({ row, message: expect.stringMatching(message) })
 })
@@ -132,14 +132,14 @@ test('columns that a map leaves out are reported but not read', async () => {
 test.each([
   ['code=Nothing', /no column “nothing”/],
   ['colour=SKU', /no column colour/],
-])('a map that does not fit (%s) is refused', async (map, message) => {
+])('a column map that does not fit (%s) is refused', async (map, message) => {
   const error = await refusal('SKU,name\nA,b\n', { columnMap: parseColumnMap(map) })
   expect(error.message).toMatch(message)
 })
 
 const COTE = latin('code,name\nX,plain\nE1,C\xF4te d\x92Alba\n')
 
-test('Windows-1252 is not guessed, but the rows are shown as they would read in it', async () => {
+test('Windows-1252 is not guessed, but the rows are shown as they would read in that encoding', async () => {
   for (const size of [5, 1_000]) {
     const { row, question } = await refusal(COTE, {}, { size })
     expect(row).toBe(3)
@@ -170,7 +170,7 @@ test('UTF-16 without a byte-order mark raises a question', async () => {
 
 test('bytes that do not exist in the specified encoding are refused', async () => {
   expect((await refusal(latin('code,name\nA,\xFF\n'), { encoding: 'shift_jis' })).message).toMatch(
-    /not all in shift_jis/,
+    /not entirely in shift_jis/,
   )
   const { rows } = await read(latin('code,name\nA,\x81\n'), { encoding: 'windows-1252' })
   expect(rows[0]!.fault).toMatchObject({ column: 'name' })
@@ -251,7 +251,7 @@ test('any table in any dialect parses back unchanged, or is refused with its row
   )
 })
 
-test('any bytes are either parsed or refused, with no other outcome', async () => {
+test('any bytes are either parsed or refused with an error', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.uint8Array({ maxLength: 60 }),

@@ -200,7 +200,7 @@ async function peek(records: AsyncGenerator<CsvRecord>) {
 /** A header line is shorter. */
 const HEADER_LENGTH_MAX = 65_536
 
-/** The separator of the header line: the one that occurs most often outside quotes. */
+/** The header line's separator: the one that occurs most often outside quotes. */
 async function findSeparator(text: AsyncGenerator<string>) {
   let head = ''
   const lineOf = () => {
@@ -233,7 +233,7 @@ function separatorOf(line: string): Separator {
   return SEPARATORS[counts.indexOf(Math.max(...counts))]!
 }
 
-/** Reads enough of a file to tell what it is. @returns `file`: all of it */
+/** Reads enough of a file to recognise it. @returns `file`: all of it */
 async function readHead(source: Source): Promise<{ head: Uint8Array; file: Source }> {
   const chunks = source[Symbol.asyncIterator]()
   const read: (Uint8Array | string)[] = []

@@ -32,7 +32,7 @@ export function parseColumnMap(text: string): ColumnMap | undefined {
 export interface MatchedColumns {
   /** Our columns, in the order of the file. */
   readonly columns: readonly string[]
-  /** Where the cells of these columns are in a record. */
+  /** Positions of these columns' cells in a record. */
   readonly places: readonly number[]
   /** Headers of the file that are not read, because a person's map leaves them out. */
   readonly ignored: readonly string[]

@@ -1,10 +1,10 @@
-/** The chunks of a file. Text counts as already decoded. */
+/** The chunks of a file. Chunks of text count as already decoded. */
 export type Source = AsyncIterable<Uint8Array | string>
 
 /** Nothing in the file was used. The message says what to do. */
 export class UnreadableFile extends Error {
   override readonly name = 'UnreadableFile'
-  /** The file is unreadable from this row on; 0: as a whole. */
+  /** The file is unreadable from this row on; 0: entirely. */
   readonly row: number
   /** The column of the faulty cell, or its letter in a spreadsheet, such as C. */
   readonly column: string
@@ -26,7 +26,7 @@ export class UnreadableFile extends Error {
   }
 }
 
-/** What only a person knows about the file. */
+/** A question that only a person can answer about the file. */
 export type FileQuestion = EncodingQuestion | ColumnsQuestion
 
 /** Which encoding shows these rows correctly? Names read in the wrong one are damaged permanently. */
@@ -39,7 +39,7 @@ export interface EncodingQuestion {
 /** Which column of the file is which of ours? */
 export interface ColumnsQuestion {
   readonly kind: 'COLUMNS'
-  /** The file's columns, with ours of the same meaning if it is known, and a cell as an example. */
+  /** The file's columns, with our corresponding columns if known, and an example cell. */
   readonly headers: readonly { readonly header: string; readonly column: string | null; readonly example: string }[]
   /** Our columns to choose from. */
   readonly columns: readonly string[]

@@ -6,7 +6,7 @@ import { workbookRecords } from './workbook.ts'
 const SPREADSHEET = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main'
 const RELATIONS = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships'
 
-/** A workbook as programs write them, with one sheet per entry: its name and the XML of its cells by row. */
+/** A workbook as programs write it, with one sheet per entry: its name and the XML of its cells, by row. */
 function workbook(sheets: Record<string, string>, more: Zippable = {}): Uint8Array {
   const names = Object.keys(sheets)
   const listed = names.map((name, index) => `<sheet name="${name}" sheetId="${index + 1}" r:id="rId${index + 1}"/>`)

@@ -1,8 +1,6 @@
 import type { Logger } from 'pino'
 
-/*
- * This file does not load pino, because loading it takes time and admin commands do not need it.
- */
+/* This file does not load pino, because that takes time and admin commands do not need it. */
 
 /** The part of a logger that modules use. */
 export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error' | 'fatal'>

@@ -43,7 +43,7 @@ export function startTraces(options: OtlpOptions): Traces & Running {
     const batch = waiting.slice(0, BATCH_MAX)
     if (batch.length === 0) return false
     const fault = await post(options, batch)
-    // Spans that the collector will never accept must not block the others; spans that it may accept later are kept.
+    // Spans that the collector will never accept must not block others; spans that it may accept later are kept.
     if (fault?.isTemporary) throw new Error(`traces were not sent: ${fault.message}`)
     waiting.splice(0, batch.length)
     spans.inc({ outcome: fault ? 'dropped' : 'sent' }, batch.length)
@@ -69,7 +69,7 @@ export function startTraces(options: OtlpOptions): Traces & Running {
   }
 }
 
-/** Decides by the last 32 bits, which are random in all UUID versions that we use. */
+/** Decided by the last 32 bits, which are random in all UUID versions that we use. */
 function isSampled(traceId: string, percent: number): boolean {
   return Number.parseInt(traceId.slice(24), 16) < (percent / 100) * 2 ** 32
 }

@@ -7,7 +7,7 @@ export function terminalDestination(output: { write(text: string): unknown }): D
 
 /**
  * A log line as text: `17:02:11 info  ready  baseUrl=http://127.0.0.1:8080 port=8080`, with the stack of an error below it.
- * Control characters of values are escaped, so that what a caller sent cannot control the terminal.
+ * Control characters in values are escaped, so that a caller's text cannot control the terminal.
  */
 export function terminalText(line: string): string {
   const { level, time, msg = '', err, ...members } = JSON.parse(line) as LogLine

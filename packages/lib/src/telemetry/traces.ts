@@ -27,7 +27,7 @@ export function traceIdOf(uuid: string): string {
   return uuid.replaceAll('-', '').toLowerCase()
 }
 
-/** The parent id of an order's other spans: the span of the request that placed it. */
+/** The parent id of an order's other spans: the span of the request that placed the order. */
 export function rootSpanIdOf(orderId: string): string {
   return traceIdOf(orderId).slice(16)
 }

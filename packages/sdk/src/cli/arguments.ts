@@ -2,7 +2,7 @@ import { MalformedMoney, parseMoney } from '@dealer-esim/contract'
 import { InvalidArgumentError } from 'commander'
 import { TIMER_MAX_MS } from '#options.ts'
 
-/** Parsers of arguments. Commander prints their errors with the name of the option. */
+/** Argument parsers. Commander prints their errors with the option's name. */
 
 export function integer(min: number, max: number) {
   return (text: string): number => {

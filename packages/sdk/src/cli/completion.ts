@@ -36,7 +36,7 @@ const ZSH_INTRO = `(( $+functions[compdef] )) || { autoload -Uz compinit && comp
 autoload -Uz bashcompinit && bashcompinit
 `
 
-/** What can follow each command: its commands, its options, and those of the commands above it, such as --json. */
+/** The possible words after each command: its commands, its options, and those of the commands above it, such as --json. */
 function pathsOf(command: Command, path = '', above: readonly string[] = []): [path: string, words: string[]][] {
   const names = command.commands.map((each) => each.name())
   const options = [...command.options.flatMap(({ long }) => (long ? [long] : [])), ...above]

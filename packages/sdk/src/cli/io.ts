@@ -1,4 +1,4 @@
-/** The process as a command sees it, so that tests can run commands in their own process. */
+/** The process as commands see it, so that tests can run commands in their own process. */
 export interface Io {
   out(text: string): void
   err(text: string): void

@@ -14,7 +14,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0)) await cleanup()
 })
 
-/** One suite for every kind of server: they are interchangeable. */
+/** One suite for every kind of server, because they are interchangeable. */
 const kinds: Record<string, (options: WebhookOptions) => Promise<Post>> = {
   'node:http': async (options) => serve(createServer(nodeWebhook({ ...options, onError: () => undefined }))),
   Express: async (options) => {
@@ -51,7 +51,7 @@ const kinds: Record<string, (options: WebhookOptions) => Promise<Post>> = {
 
 for (const [kind, start] of Object.entries(kinds)) {
   describe(kind, () => {
-    test('passes a genuine event on and acknowledges the event', async () => {
+    test('passes a genuine event on and acknowledges it', async () => {
       const events: unknown[] = []
       const post = await start({ appSecret: () => [APP_SECRET], onEvent: (event) => events.push(event) })
       const { body, headers } = signedEvent()
@@ -67,7 +67,7 @@ for (const [kind, start] of Object.entries(kinds)) {
       expect(events).toEqual([])
     })
 
-    test('answers 401 with the reason to a call that is not genuine, and does not pass the call on', async () => {
+    test('answers 401 with the reason to a call that is not genuine, without passing it on', async () => {
       const events: unknown[] = []
       const refused: string[] = []
       const post = await start({
@@ -93,7 +93,7 @@ for (const [kind, start] of Object.entries(kinds)) {
   })
 }
 
-describe('a listener that fails', () => {
+describe('a failing listener', () => {
   const fault = new Error('the log is full')
   const failing = [
     () => {
@@ -107,7 +107,7 @@ describe('a listener that fails', () => {
   })
   afterEach(() => logged.mockRestore())
 
-  test.each(Object.entries(kinds))('onRefused does not change the 401: %s', async (_kind, start) => {
+  test.each(Object.entries(kinds))('for onRefused does not change the 401: %s', async (_kind, start) => {
     for (const onRefused of failing) {
       const post = await start({ appSecret: APP_SECRET, onEvent: () => undefined, onRefused })
       const { body, headers } = signedEvent({ standard: ['another'], request: 'another' })
@@ -116,7 +116,7 @@ describe('a listener that fails', () => {
     expect(logged.mock.calls).toEqual([[fault], [fault]])
   })
 
-  test('onError does not change the 500, which is sent before the listener is called', async () => {
+  test('for onError does not change the 500, which is sent before the listener is called', async () => {
     for (const onError of failing) {
       const order: string[] = []
       const heard = () => {

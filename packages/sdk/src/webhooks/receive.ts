@@ -11,8 +11,8 @@ export interface WebhookOptions {
   appSecret: SecretsInput | (() => SecretsInput | Promise<SecretsInput>)
   /**
    * Handles a genuine event. The answer is sent when it returns: 204, or 500 if it throws, and then the gateway sends the
-   * event again. The limit is ten seconds, so store the event and do the work later. Event types of a newer gateway, which
-   * the TypeScript type does not name, are passed too: ignore a `notifyType` that you do not know.
+   * event again. The limit is ten seconds, so store the event and do the work later. Newer event types, which the
+   * TypeScript type does not include, are passed too: ignore a `notifyType` that you do not know.
    */
   onEvent: (event: Exclude<Notification, CheckHealth>) => unknown
   /** Called for calls that are not genuine events, which are answered 401. Its errors go to `console.error`. */

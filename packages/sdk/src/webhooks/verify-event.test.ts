@@ -108,7 +108,7 @@ describe('a secret', () => {
     }
   })
 
-  test('that contains a line break causes a TypeError, and the event does not count as forged', async () => {
+  test('that contains a line break causes a TypeError, not a report of a forged event', async () => {
     for (const appSecret of [`${APP_SECRET}\n`, ['another', ` ${APP_SECRET}`]]) {
       await expect(verifyEvent({ ...signedEvent(), appSecret })).rejects.toThrow(/line break: remove it/)
     }

@@ -68,7 +68,7 @@ it('the filter matches parts of a description, and finds an order only after the
   expect([await find('K-1'), await find('K-11')]).toEqual([['K-11', 'K-1'], ['K-11']])
 })
 
-it('an order whose answer was lost is a purchase, and repeating the order makes a second purchase', async () => {
+it('an order whose answer was lost is a purchase, and repeating it buys again', async () => {
   simulator.addFault({ kind: 'answer-lost', operation: 'order', times: 1 })
   await expect(order('K-1')).rejects.toThrow()
   expect((await get('/orders?filter[description]=K-1&include=sims')).body.data[0].sims).toHaveLength(1)

@@ -5,7 +5,7 @@ import type { Answer, Call, Description, Operation, RawRequest, Wholesaler, Worl
 import * as answers from './answers.ts'
 import * as shapes from './shapes.ts'
 
-/** Airalo Partner API v2: no key. A buyer's description is kept with the order, and a filter searches for it. */
+/** Airalo Partner API v2: it accepts no key. A buyer's description is stored with the order, and can be searched for. */
 export function describeAiralo(): Description {
   return {
     codeOf: ({ serial, kind, coverage, volume, days }) =>
@@ -49,7 +49,7 @@ function createWholesaler(world: World): Wholesaler {
   }
 }
 
-/** The events of a change: Airalo reports delivered orders, and data that is running low. */
+/** The events for a change: Airalo reports delivered orders and low data. */
 function eventsOf({ account, options }: World, change: Change): unknown[] {
   if ('order' in change) {
     const shown = { currency: account.currencyCode, include: [], forms: options.forms }
@@ -165,7 +165,7 @@ function paged(rows: unknown[], query: Record<string, string>, defaultLimit: num
   })
 }
 
-/** Airalo keys the rows of every page but the first by their number in the whole list. */
+/** Airalo keys the rows of every page except the first by their number in the whole list. */
 function keyedFromPageTwo(rows: unknown[], from: number): unknown {
   return from === 0 ? rows : Object.fromEntries(rows.map((row, index) => [String(from + index), row]))
 }
@@ -207,7 +207,7 @@ function listTopUpsOf({ account, options: { forms } }: World, { params, catalogu
   return answers.ok(fitting.map((product) => answers.packageEntry(product, account.currencyCode, forms)))
 }
 
-/** The filter is a LIKE: it also finds orders whose description only contains the text. The newest come first. */
+/** The filter is a LIKE: it also finds orders whose description merely contains the text. The newest come first. */
 function listOrders({ account, options }: World, { query }: Call): Answer {
   const { include = '', 'filter[description]': description, 'filter[code]': code } = query
   const found = account

@@ -37,7 +37,7 @@ export function refusal(reason: Refusal, text: string, code?: string): Answer {
   return { status: 422, body: { code: Number(code ?? CODE_OF_REFUSAL[reason] ?? 53), reason: text } }
 }
 
-/** Refusals of the form other-refusals, in turn: of the request, of its checksum, and without a code. */
+/** The refusals of the form other-refusals, in turn: of the request, of its checksum, and without a code. */
 export function otherRefusal(index: number, reason: string): Answer {
   const bodies = [{ code: 43, reason }, { code: 14, reason }, { reason }]
   return { status: 422, body: bodies[index % bodies.length] }
@@ -86,7 +86,7 @@ type Forms = World['options']['forms']
 /** The discount of an account without net prices. */
 export const DISCOUNT_PERCENT = 20
 
-/** The retail price whose discounted price is this one. */
+/** The retail price that this discounted price results from. */
 function beforeDiscount(price: number): number {
   return (price * 100) / (100 - DISCOUNT_PERCENT)
 }
@@ -127,7 +127,7 @@ interface Shown {
   forms: Forms
 }
 
-/** The answer to a new order states what was debited. Lists and look-ups state only the retail price, as text. */
+/** The answer to a new order states the debited amount. Lists and look-ups state only the retail price, as text. */
 function pricesOf({ product, amount, count }: Order, isNew: boolean, forms: Forms) {
   if (forms.has('discount-pricing')) {
     const retail = beforeDiscount(amount) / 10_000

@@ -1,6 +1,6 @@
 import { digits, either, integer, object, oneOf, optional, text } from '#shape.ts'
 
-/* Requests of Airalo. Bodies may be forms, in which numbers are texts. */
+/* Airalo's requests. Bodies may be forms, in which numbers are texts. */
 
 export const TOKEN = object({
   client_id: text(),

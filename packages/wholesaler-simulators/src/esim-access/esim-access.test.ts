@@ -127,7 +127,7 @@ it.each([3, '3'])('a day-pass top-up adds its days, for the price of all days (p
   expect(simulator.counters().debited - debited).toBe(3 * pass.price)
 })
 
-it('a cancelled eSIM is refunded, and its ICCID is reused under another number', async () => {
+it('a cancelled eSIM is refunded, and its ICCID is reused for an eSIM with another number', async () => {
   await start()
   await order('T-1')
   const [first] = simulator.esims()

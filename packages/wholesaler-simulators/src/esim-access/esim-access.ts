@@ -6,7 +6,7 @@ import type { Answer, Call, Description, Operation, RawRequest, Wholesaler, Worl
 import * as answers from './answers.ts'
 import * as shapes from './shapes.ts'
 
-/** eSIM Access, and what is compatible with it (the RT family). */
+/** eSIM Access, and compatible wholesalers (the RT family). */
 export function describeEsimAccess(): Description {
   return {
     codeOf: ({ serial, kind }) =>
@@ -62,7 +62,7 @@ function authenticate(
   return String(signature).toLowerCase() === expected ? undefined : answers.failure('101003', 'The signature is wrong.')
 }
 
-/** How far the clocks may differ. The limit is not documented, so this one is generous. */
+/** How far the clocks may differ. The limit is undocumented, so this one is generous. */
 const CLOCK_MS_MAX = 5 * 60_000
 
 function listOperations(world: World): Operation[] {

@@ -121,7 +121,7 @@ export function assignmentEntry(account: Account, esim: Esim, plan: Plan) {
 }
 
 /**
- * The events of a change: usage of a bundle. Only version 3 is signed. One public document states base64 for the signature,
+ * The events for a change: a bundle's usage. Only version 3 is signed. One public document states base64 for the signature,
  * another hex: both occur here.
  */
 export function eventsOf({ account, options }: World, change: Change, apiKey: string): EventMessage[] {

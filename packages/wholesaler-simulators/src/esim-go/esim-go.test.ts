@@ -62,7 +62,7 @@ it('a malformed request or one with a wrong key is refused', async () => {
   expect(simulator.counters().taken).toBe(0)
 })
 
-it('the answer is 503 with Retry-After while an order is being carried out', async () => {
+it('a request during an order is answered with 503 and Retry-After', async () => {
   simulator.addFault({ kind: 'delivered-later', operation: 'order', delayMs: 5_000 })
   const { orderReference } = (await order()).body
   const pending = await call('GET', `/orders/${orderReference}`)
@@ -87,7 +87,7 @@ it('a bundle added to an eSIM can be removed and refunded until it has started',
   expect((await revoke()).status).toBe(400)
 })
 
-it('a refused request does not buy anything', async () => {
+it('a refused request buys nothing', async () => {
   for (const [kind, status] of [
     ['no-balance', 400],
     ['out-of-stock', 400],

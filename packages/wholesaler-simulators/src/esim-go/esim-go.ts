@@ -5,7 +5,7 @@ import type { Answer, Call, Description, Operation, Wholesaler, World } from '#w
 import * as answers from './answers.ts'
 import * as shapes from './shapes.ts'
 
-/** eSIM Go v2.5: no key. Two equal orders differ only by their reference and their time. */
+/** eSIM Go v2.5: it accepts no key. Two equal orders differ only in their reference and time. */
 export function describeEsimGo(): Description {
   return {
     codeOf: ({ coverage, volume, days }) =>
@@ -111,7 +111,7 @@ interface OrderBody {
   order: [{ quantity: number; item: string; iccids?: string[] }]
 }
 
-/** A top-up is for one eSIM: an order for several is refused, which the gateway never sends. */
+/** A top-up is for one eSIM: an order for several, which the gateway never sends, is refused. */
 function order({ account }: World, { body, effects }: Call): Answer {
   const { type, order: lines } = body as OrderBody
   const [{ quantity, item, iccids }] = lines
@@ -161,7 +161,7 @@ function findOrder({ account }: World, { params }: Call): Answer {
   return answers.ok(answers.orderBody(account, found))
 }
 
-/** Removes the latest bundle of that name from the eSIM, if it has not been started. */
+/** Removes the latest bundle with that name from the eSIM, if it has not started. */
 function revoke({ account }: World, { params, query }: Call): Answer {
   const esim = account.getEsim(params.iccid!)
   const plan = esim.plans.findLast(({ product, isRevoked }) => product.code === params.name && !isRevoked)

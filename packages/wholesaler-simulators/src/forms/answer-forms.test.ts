@@ -7,7 +7,7 @@ import { createSimulator, FORMS, type Form, type Simulator } from '#simulator.ts
 let simulator: Simulator
 afterEach(() => simulator.close())
 
-/** The catalogue of Zendit, which represents all of them, in these forms. */
+/** Zendit's catalogue, which represents all of them, in these forms. */
 async function offersIn(...forms: Form[]) {
   simulator = await createSimulator('zendit', { catalogueSize: 4, forms })
   const headers = { Authorization: `Bearer ${simulator.credentials.apiKey}` }
@@ -16,20 +16,20 @@ async function offersIn(...forms: Form[]) {
   return (await answer.json()) as any
 }
 
-it('without a form, the list is an array with a total', async () => {
+it('without a form, a list is an array with a total', async () => {
   const { list, total } = await offersIn()
   expect([list.length, total]).toEqual([4, 4])
 })
 
-it('in keyed form, lists become objects', async () => {
+it('keyed-lists turns lists into objects', async () => {
   expect(Object.keys((await offersIn('keyed-lists')).list)).toEqual(['100', '101', '102', '103'])
 })
 
-it('in bare form, the result is the list itself', async () => {
+it('bare-results returns the list itself', async () => {
   expect(await offersIn('bare-results')).toHaveLength(4)
 })
 
-it('odd entries appear at the start, in the middle and at the end', async () => {
+it('odd-entries adds unreadable entries at the start, in the middle and at the end', async () => {
   const { list } = await offersIn('odd-entries')
   expect(list.map((entry: unknown) => typeof entry === 'object' && entry !== null)).toEqual([
     false,
@@ -42,18 +42,18 @@ it('odd entries appear at the start, in the middle and at the end', async () => 
   ])
 })
 
-it('an odd product has no price', async () => {
+it('odd-product leaves the first product without a price', async () => {
   const { list } = await offersIn('odd-product')
   expect(list.map(({ cost }: { cost: unknown }) => cost === null)).toEqual([true, false, false, false])
 })
 
-it('long decimals have digits beyond the hundredths', async () => {
+it('long-decimals gives amounts digits beyond the hundredths', async () => {
   const { list, total } = await offersIn('long-decimals')
   expect(list.every(({ cost }: { cost: { fixed: number } }) => !Number.isInteger(cost.fixed))).toBe(true)
   expect(total).toBe(4)
 })
 
-it('stated terms contain calls and SMS in addition to data', async () => {
+it('stated-terms adds calls and SMS to the data', async () => {
   const { list } = await offersIn('stated-terms')
   expect(list[0]).toMatchObject({ voiceMinutes: 100, smsNumber: 20 })
 })

@@ -36,7 +36,7 @@ const FORMS_OF_ONE = {
     'unsigned-events', // callbacks of version 2, the default of an account, carry no signature
   ],
   mobimatter: [
-    'unlimited-marks', // unlimited plans are flagged, and their limit is a placeholder
+    'unlimited-marks', // unlimited plans are flagged, and have a placeholder as their limit
     'confirmation-codes', // eSIMs need a confirmation code
     'replaced-lines', // the order of a top-up contains a different ICCID for the line, and its first order
     'identity-pages', // eSIMs have a page on which the traveller proves their identity
@@ -45,8 +45,8 @@ const FORMS_OF_ONE = {
     'times-without-zone', // times have no zone
   ],
   zendit: [
-    'cost-fees', // purchases name a fee that their cost contains
-    'fees-on-top', // purchases and offers name a fee beside their cost
+    'cost-fees', // purchases show a fee that is part of their cost
+    'fees-on-top', // purchases and offers show a fee in addition to their cost
     'region-names', // regional offers name their region instead of its countries
     'esim-details', // eSIMs have an APN and a telephone number, and plans the time of the first installation
   ],
@@ -61,7 +61,7 @@ export function formsOf(kind: keyof typeof FORMS_OF_ONE): readonly Form[] {
   return [...FORMS_OF_ALL, ...FORMS_OF_ONE[kind]]
 }
 
-/** What packages state in the form stated-terms, if the interface has a member for it. */
+/** What packages state in the form stated-terms, if the interface has members for it. */
 export const TERMS = { minutes: 100, sms: 20, fairUse: 'Speed is restricted to 1 Mbps after 2 GB a day' } as const
 
 /** The telephone number of an eSIM in the same form. */
@@ -114,7 +114,7 @@ const AMOUNTS = /price|balance|^amount$|^total$|^fixed$|^cost$/i
 const TRACE = 0.000_000_000_2
 
 function longDecimal(value: unknown, name: string): unknown {
-  // A whole total may count the rows of a list.
+  // A total without decimals may be the number of rows in a list.
   const isCount = name === 'total' && Number.isInteger(value)
   return typeof value === 'number' && AMOUNTS.test(name) && !isCount ? value + TRACE : value
 }

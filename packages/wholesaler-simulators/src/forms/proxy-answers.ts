@@ -15,7 +15,7 @@ function page(status: number, title: string): Answer {
   return { status, headers: { 'Content-Type': 'text/html' }, body }
 }
 
-/** The wholesaler behind such a proxy. A status by which the interface itself says something else stays with it. */
+/** The wholesaler behind such a proxy. A status to which the interface itself gives another meaning stays unchanged. */
 export function behindProxy(wholesaler: Wholesaler): Wholesaler {
   return {
     ...wholesaler,

@@ -14,7 +14,7 @@ export function failure(status: number, message: string): Answer {
   return { status, body: { statusCode: status, message } }
 }
 
-/** 429 means out of stock. The interface does not document a rate limit, so 503 stands for one. */
+/** 429 means out of stock. The interface documents no rate limit, so 503 stands in for one. */
 export const STATUS_OF_REFUSAL: Record<Refusal, number> = {
   'rate-limited': 503,
   down: 455,

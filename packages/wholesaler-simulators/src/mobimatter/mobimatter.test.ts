@@ -83,7 +83,7 @@ it('a malformed request or one without authentication is refused', async () => {
   expect(simulator.counters().held).toBe(0)
 })
 
-it('refusals carry the statuses that the interface defines, and do not hold money', async () => {
+it('refusals carry the statuses that the interface defines, and hold no money', async () => {
   for (const [kind, status] of [
     ['out-of-stock', 429],
     ['no-balance', 402],

@@ -5,7 +5,10 @@ import type { Answer, Call, Description, EventMessage, Operation, Wholesaler, Wo
 import * as answers from './answers.ts'
 import * as shapes from './shapes.ts'
 
-/** MobiMatter: no key, but two steps. Creating an order holds the money, completing it captures the money and delivers. */
+/**
+ * MobiMatter: it accepts no key, but has two steps. Creating an order holds the money; completing it captures the money and
+ * delivers.
+ */
 export function describeMobimatter(): Description {
   return {
     codeOf: ({ serial, kind }) =>
@@ -49,7 +52,7 @@ function createWholesaler(world: World): Wholesaler {
   }
 }
 
-/** The events of a change. MobiMatter sends one only when an order has ended. */
+/** The events for a change. MobiMatter sends one only when an order has ended. */
 function eventsOf({ account, options }: World, change: Change, merchantId: string): UnsignedEvent[] {
   if (!('order' in change)) return []
   const ending = change.kind === 'delivered' ? 'completed' : 'failed'

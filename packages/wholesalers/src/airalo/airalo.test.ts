@@ -6,7 +6,7 @@ import type { AiraloDeps } from './client.ts'
 
 const KEY = 'ORDER-1'
 
-/** Queries an order whose answer is unknown, at an Airalo that returns this page as its list. */
+/** Queries an order with an unknown answer, at an Airalo that returns this page as its list. */
 async function queryAt(page: unknown): Promise<Outcome> {
   const request = async ({ url }: OutboundRequest) => {
     const body = url.endsWith('/token') ? { data: { access_token: 'token' } } : page
@@ -26,12 +26,12 @@ async function queryAt(page: unknown): Promise<Outcome> {
 }
 
 describe('a query by our key', () => {
-  it('does not count as down because of one order that cannot be compared', async () => {
+  it('does not report the supplier as down because one order cannot be compared', async () => {
     const outcome = await queryAt({ data: [{ id: 7 }], meta: { last_page: 1 } })
     expect(outcome).toEqual({ kind: 'unknown', message: 'Airalo’s list has an unreadable order: entry 1 of page 1' })
   })
 
-  it('counts as down if one of the pages is not a list', async () => {
+  it('reports the supplier as down if one of the pages is not a list', async () => {
     expect(await queryAt({ data: {} })).toMatchObject({ kind: 'unknown', down: true })
   })
 

@@ -10,7 +10,7 @@ import { outcomeOfFailedQuery, outcomeOfFound, outcomeOfOrder } from './outcome.
 import { listProducts, listTopUpsOf } from './products.ts'
 import { readBalance, reportOn, testAccount } from './reports.ts'
 
-/** The requests of one purchase: a token and the order, and both again if Airalo refuses the token. */
+/** The requests for one purchase: a token and the order, and both again if Airalo refuses the token. */
 const REQUESTS_MAX = 4
 
 /**

@@ -11,7 +11,7 @@ const MINUTE_MS = 60_000
 /** Airalo lists an order only after about a minute, and we repeat an order that the list does not have. */
 const SETTLES_MIN_MS = 5 * MINUTE_MS
 
-/** For each ICCID. */
+/** Per ICCID. */
 const USAGES_PER_MINUTE = 100
 
 /** Defaults for settings that a configuration leaves out. */

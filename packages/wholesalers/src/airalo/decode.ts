@@ -30,7 +30,7 @@ function esimOf(sim: JsonObject): DeliveredEsim | undefined {
   return deliveredEsim({ ...named, apn: apnOf(sim) })
 }
 
-/** An eSIM may need another APN on each system: then the first one is given. */
+/** An eSIM may need a different APN on each system: the first one is used. */
 function apnOf({ apn_value, apn }: JsonObject): unknown {
   if (isText(apn_value)) return apn_value
   const systems = isObject(apn) ? [apn.ios, apn.android] : []

@@ -32,7 +32,7 @@ export interface Page {
 
 /**
  * Pages of a list. From the second page on, Airalo keys the rows by their number in the whole list. A bare list does not
- * say how many pages there are, so it is read until a page is empty or repeats the previous one.
+ * state its number of pages, so it is read until a page is empty or repeats the previous one.
  * @throws ListFailure
  */
 export async function* readPages(
@@ -67,7 +67,7 @@ export async function* readPages(
 interface FoundOrders {
   /** The oldest first. */
   orders: JsonObject[]
-  /** Identifies an order whose description is unreadable: it may be ours. */
+  /** Identifies an order with an unreadable description: it may be ours. */
   unreadable: string | undefined
 }
 

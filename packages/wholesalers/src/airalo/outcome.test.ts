@@ -20,7 +20,7 @@ const ordered = (answer: RestAnswer, request: Parameters<typeof outcomeOfOrder>[
 const refusal = (code: number | string) => reply(422, { code, reason: 'the reason' })
 
 describe('an order', () => {
-  it('with an eSIM is delivered, with the charge and the order’s number', () => {
+  it('with an eSIM is delivered, with its charge and order number', () => {
     expect(ordered(reply(200, { data: { ...ORDER, net_price: 3.25 } }))).toEqual({
       kind: 'delivered',
       reference: '7',

@@ -19,7 +19,7 @@ import type { AiraloClient } from './client.ts'
 import { bytesOf } from './decode.ts'
 import { readPages } from './lists.ts'
 
-/** What the prices in a list mean. */
+/** The meaning of the prices in a list. */
 interface Terms {
   currencyCode: string
   /** The discount on retail prices in 1/10 000 of a percent; undefined if the account has net prices. */
@@ -122,10 +122,10 @@ function productOf(
   }
 }
 
-/** The currency of prices that do not state one. */
+/** The currency of prices that state none. */
 const CURRENCY_OF_FLAT_PRICES = 'USD'
 
-/** What an order costs: never the retail price `price` itself. */
+/** The cost of an order: never the retail price `price` itself. */
 function costOf({ net_price, price, prices }: JsonObject, { currencyCode, discount }: Terms): bigint | undefined {
   const isFlat = currencyCode === CURRENCY_OF_FLAT_PRICES
   const byCurrency = isObject(prices) && isObject(prices.net_price) ? prices.net_price[currencyCode] : undefined

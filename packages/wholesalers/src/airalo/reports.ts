@@ -4,7 +4,7 @@ import type { BalanceOutcome, ProfileReport, ReportOutcome, SuppliedEsim } from 
 import type { AiraloClient } from './client.ts'
 import { bytesOf, messageOf, timeOf } from './decode.ts'
 
-/** Asks for the usage of one eSIM: its package and those added to it. */
+/** Requests the usage of one eSIM: its package and those added to it. */
 export async function reportOn(client: AiraloClient, { iccid }: SuppliedEsim): Promise<ReportOutcome> {
   const answer = await client.getUsage(iccid)
   if (answer.kind === 'failed' || answer.status >= 500) return { kind: 'silent', ...downOf(answer) }
@@ -73,7 +73,7 @@ function balanceOf(body: JsonObject | undefined): Extract<BalanceOutcome, { kind
 /** Reads the balance, which changes nothing. @returns a message for the operator: the problem and how to fix it */
 export async function testAccount(client: AiraloClient): Promise<string | undefined> {
   const answer = await client.get('/balance')
-  // Without a token, the message already names the problem and what to do about it.
+  // Without a token, the message already describes the problem and the remedy.
   if (answer.kind === 'failed') return messageOf(answer).replace(/^not sent: /, '')
   const blocked = describeBlocked('Airalo', answer)
   if (blocked !== undefined) return blocked

@@ -50,8 +50,8 @@ const VALID_S = 3_600
 const VALID_MAX_S = 30 * 24 * 3_600
 
 /**
- * The account's token, shared by all nodes through a row: one of them fetches it and the others wait for it. It is stored
- * encrypted. A fetch that fails is not repeated before Airalo's limit allows it, and its message is shared, too.
+ * The account's token, shared by all nodes through a row: one node fetches it and the others wait. It is stored encrypted.
+ * A failed fetch is not repeated before Airalo's limit allows it, and its message is shared too.
  */
 export function accountTokens(
   supplier: string,

@@ -54,8 +54,8 @@ export function es2plusClient(config: Es2plusConfig, deps: { outbound: Outbound;
   return {
     async downloadOrder({ iccid, profileType }) {
       const members = iccid === null ? { profileType } : { iccid: formatIccid(iccid), profileType }
-      // Without our own ICCID range an order cannot be repeated safely, so it gets a new connection: on one that the server has
-      // just closed, it would be left in doubt.
+      // Without our own ICCID range an order cannot be repeated safely, so it gets a new connection: on a connection that
+      // the server has just closed, it would be left in doubt.
       return read(await send('downloadOrder', members, iccid !== null), iccid !== null, 'iccid')
     },
     async confirmOrder({ iccid, matchingId, chosen }) {

@@ -70,7 +70,7 @@ describe('a progress notification', () => {
   })
 })
 
-describe('a notification of profile management', () => {
+describe('a profile management notification', () => {
   it.each([
     [0, 'INSTALLATION'],
     [1, 'ENABLED'],
@@ -87,7 +87,7 @@ describe('a notification of profile management', () => {
   })
 })
 
-describe('the time of a notification', () => {
+describe('a notification’s time', () => {
   const time = (parts: object) => progress({ timestamp: undefined, ...parts })?.report?.time.toISOString()
 
   it.each([

@@ -6,7 +6,7 @@ export interface Es2plusNotification {
   iccid: string
   /** undefined: a valid notification of something that we do not record. */
   report: ProfileReport | undefined
-  /** Only suppliers with `notices.extraPoints` send it. */
+  /** Sent only by suppliers with `notices.extraPoints`. */
   isExtraPoint?: true
 }
 
@@ -40,7 +40,8 @@ export function parseNotification(
 }
 
 /**
- * The notification points of the download: 3 when the profile package is sent, 4 when it is installed. Failed ones are ignored.
+ * The notification points of a download: 3 when the profile package is sent, 4 when it is installed. Failed steps are
+ * ignored.
  */
 function pointOf(body: Record<string, unknown>): SmdpStatus | undefined {
   const status = (body.notificationPointStatus as { status?: unknown } | undefined)?.status

@@ -25,7 +25,7 @@ const broken = (sent: boolean): OutboundOutcome => ({
   message: 'it broke',
 })
 
-/** The table above resultOf, row by row: the result with an ICCID of ours, and with one of the SM-DP+. */
+/** The table above resultOf, row by row: the result with an ICCID of ours, and with one from the SM-DP+. */
 const TABLE: [row: string, outcome: OutboundOutcome, chosen: string, notChosen: string][] = [
   ['Executed-Success', executed('Executed-Success'), 'done', 'done'],
   ['Executed-WithWarning', executed('Executed-WithWarning', '8.2.1/4.3'), 'done', 'done'],
@@ -75,7 +75,7 @@ it('a missing or foreign answer counts for the breaker, but an answer from the S
   expect([failed('8.2.5/3.7'), failed('1.2/4.2'), answer(200, '<html>')].map(isDown)).toEqual([false, false, false])
 })
 
-it('a result contains the code for repeats and the message for operators, which is cut if too long', () => {
+it('a result contains the code for repeats, and the message for operators, truncated if it is too long', () => {
   const result = read(executed('Failed', '8.2.1/3.3', 'x'.repeat(1_000)))
   expect(result).toMatchObject({ code: '8.2.1/3.3', message: `Failed 8.2.1/3.3: ${'x'.repeat(200)}` })
 })
@@ -96,7 +96,7 @@ it('members of an answer are read as texts: exact numbers are converted, other v
   })
 })
 
-it('Failed is definite if the supplier has that setting, unless the code may stem from our earlier call', () => {
+it('Failed is definite if the supplier is set so, unless the code may result from our earlier call', () => {
   const kindOf = (code: string) => read(failed(code), false, { failedIsDefinite: true }).kind
   expect(['8.2.1/3.7', '8.2.5/3.8', '1.2/4.4', '8.2.5/3.7'].map(kindOf)).toEqual(Array(4).fill('refused'))
   expect(['1.2/4.2', '8.9/5.1'].map(kindOf)).toEqual(['retry', 'retry'])

@@ -5,7 +5,7 @@ import { parseObject } from '#members.ts'
 /** The result of one ES2+ call. */
 export type Es2plusResult =
   | { kind: 'done'; body: Es2plusAnswer }
-  /** Definite: not executed, and a repeat will not be either. */
+  /** Definite: not executed, and a repeat will not be executed either. */
   | { kind: 'refused'; message: string; code?: string }
   /** Definite: not executed, but a repeat may be. */
   | { kind: 'retry'; message: string; down?: true }
@@ -19,7 +19,7 @@ export type Es2plusAnswer = Texts<'iccid' | 'matchingId' | 'smdpAddress'>
 export interface AnswerRules {
   /** The ICCID of the order comes from our own range, so repeating the order is safe. */
   iccidChosen: boolean
-  /** The member with which the function answers in the dialect without a header; undefined: none. */
+  /** The member that contains the function's answer in the dialect without a header; undefined: none. */
   member?: 'iccid' | 'matchingId'
   /** Settings of the supplier, see config.ts. */
   failedIsDefinite?: boolean | undefined
@@ -28,9 +28,9 @@ export interface AnswerRules {
 
 /**
  * Pure: decides the result of one call from its answer, or from the lack of an answer. An SM-DP+ answers HTTP
- * 200 even on failure: functionExecutionStatus decides. Without a header it is a member of the answer itself, or
- * `status` and `statusCodeData` are; an answer without any status is done if it has the function's own member and,
- * where the function has none, no members.
+ * 200 even on failure: functionExecutionStatus decides. Without a header, it is a member of the answer itself, or `status`
+ * and `statusCodeData` take its place. An answer without any status counts as done if it has the function's own member or,
+ * for a function without one, no members.
  *
  *   | answer                                  | outcome                                                     |
  *   |-----------------------------------------|-------------------------------------------------------------|
@@ -85,7 +85,7 @@ export function resultOf(outcome: OutboundOutcome, rules: AnswerRules): Es2plusR
 }
 
 const QUOTE_LENGTH_MAX = 100
-/** UTF-8 and empty lines before the first need a multiple of it. */
+/** Enough for UTF-8 and for empty lines before the quoted one. */
 const QUOTED_MAX_BYTES = 1000
 
 /** The first line of an answer that is not JSON, such as a proxy's error page. Activation codes are not quoted. */
@@ -158,7 +158,7 @@ interface Envelope {
 
 type Texts<Name extends string> = { [name in Name]?: string }
 
-/** Some vendors send numbers instead of texts: exact ones are converted. Other values are ignored. */
+/** Some vendors send numbers instead of texts. Exact numbers are converted; other values are ignored. */
 function textsOf<Name extends string>(value: unknown, ...names: Name[]): Texts<Name> {
   const members = Object(value) as Record<Name, unknown>
   const texts: Texts<Name> = {}

@@ -26,7 +26,7 @@ export interface Progress {
   iccidChosen: boolean
   matchingId: string
   smdpAddress?: string
-  /** Why DownloadOrder failed, as the SM-DP+ stated it. It states the reason only once. */
+  /** Why DownloadOrder failed, as stated by the SM-DP+, which states it only once. */
   failure?: string
   /** ConfirmOrder was executed; ReleaseProfile follows. */
   confirmed?: true
@@ -40,8 +40,8 @@ export interface ProgressStore {
   /** Records an order that was placed elsewhere and entered by an operator. */
   adopt(esim: { key: string; iccid: string; matchingId: string }): Promise<Progress>
   /**
-   * Writes the next step and what the answer contained. @returns false if another worker has moved the order in the
-   * meantime. An SM-DP+ gives its answer once, so this waits while the database is unavailable. It does not wait before a
+   * Writes the next step and the content of the answer. @returns false if another worker has moved the order meanwhile. An
+   * SM-DP+ gives its answer once, so this waits while the database is unavailable. It does not wait before a
    * purchase, when no answer can be lost: another worker may have taken over the order meanwhile, and both would send it.
    */
   advance(progress: Progress, to: Partial<Omit<Progress, 'key'>> & { step: Step }): Promise<boolean>
@@ -177,9 +177,9 @@ async function drawIccid(db: Db, supplier: string, { first, last }: Range): Prom
 }
 
 /**
- * Moves the counter past a block of used ICCIDs. A counter belongs to the first number of its range, so after an operator has
- * changed `first`, the new counter meets ICCIDs that another counter has drawn. Without this, one order would draw them one by
- * one, up to all that were ever sold.
+ * Moves the counter past a block of used ICCIDs. A counter belongs to the first number of its range, so after an operator
+ * has changed `first`, the new counter meets ICCIDs that another counter has drawn. Without this, one order would draw them
+ * one by one, possibly through all that were ever sold.
  */
 async function skipUsedBlock(db: Db, supplier: string, { first, last }: Range, taken: string): Promise<void> {
   await db.query({

@@ -65,7 +65,10 @@ const CANCELLED: Outcome = { kind: 'refused', message: 'the SM-DP+ has cancelled
 /** After a lease has expired, two workers may process one order. Only one of them continues. */
 const OTHER_WORKER: Outcome = { kind: 'unknown', message: 'another worker is processing this order' }
 
-/** Only the SM-DP+ knows whether DownloadOrder took a profile. An operator has to ask it, quoting the reason that it gave. */
+/**
+ * Only the SM-DP+ knows whether DownloadOrder took a profile. An operator has to ask, quoting the reason that the SM-DP+
+ * gave.
+ */
 function inDoubt({ failure }: Progress): Outcome {
   const what = failure === undefined ? 'DownloadOrder was not answered' : `DownloadOrder: ${failure}`
   return { kind: 'unknown', message: `${what}; ES2+ has no query` }
@@ -133,7 +136,7 @@ async function download(
   const message = `DownloadOrder: ${result.message}`
   if (result.kind !== 'refused') return { kind: result.kind, message, ...downOf(result) }
   if (!repeated) return { kind: 'refused', message }
-  // The first call may have been executed, and the repeat refused because the first one took the last profile, or because our
+  // The first call may have been executed, and the repeat refused because the first took the last profile, or because our
   // account was closed in between.
   return progress.iccid === null ? inDoubt(progress) : cancelReservation(context, progress, message)
 }

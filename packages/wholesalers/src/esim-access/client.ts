@@ -57,7 +57,10 @@ export type RtAnswer =
   | { kind: 'done'; obj: JsonObject; list?: readonly unknown[] }
   /** A failure in the interface's own form. */
   | { kind: 'failed'; code: string; message: string }
-  /** No answer, or none in the form of the interface. `sent`: it may have been executed. `refusal`: a proxy's, which says no more. */
+  /**
+   * No answer, or none in the interface's format. `sent`: it may have been executed. `refusal`: from a proxy, which says no
+   * more.
+   */
   | { kind: 'none'; message: string; sent: boolean; phase?: string; down?: true; refusal?: 'blocked' | 'busy' }
 
 /** One call of an operation, such as `esim/order`. */

@@ -11,7 +11,7 @@ it('usage above the total volume is reported unchanged, because the wholesaler m
   expect(profileReportOf(row!, new Date())).toMatchObject({ esimStatus: 'USED_UP', usage: 1_024n })
 })
 
-it('keeps the time at which an eSIM was installed', () => {
+it('an eSIM’s installation time is kept', () => {
   const installationTime = '2026-11-20T09:05:00+0000'
   const [row] = rowsOf([{ esimStatus: 'IN_USE', smdpStatus: 'ENABLED', installationTime }])
   expect(profileReportOf(row!, new Date())).toMatchObject({ installationTime: new Date('2026-11-20T09:05:00Z') })

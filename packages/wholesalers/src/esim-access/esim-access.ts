@@ -86,7 +86,7 @@ interface FoundUsage {
   unreadable?: UnreadableEntry[]
 }
 
-/** An unreadable entry may be that of this eSIM. */
+/** An unreadable entry may belong to this eSIM. */
 export async function queryUsage(call: Call, esimTranNo: string): Promise<FoundUsage> {
   const answer = await call('esim/usage/query', { esimTranNoList: [esimTranNo] })
   if (answer.kind !== 'done') return {}
@@ -95,8 +95,8 @@ export async function queryUsage(call: Call, esimTranNo: string): Promise<FoundU
 }
 
 /**
- * Events are unsigned: they say what to query. What costs a request at the wholesaler, such as an event without our key, and
- * the figures of an event are used only if it comes from one of the wholesaler's addresses.
+ * Events are unsigned: they only say what to query. What costs a request at the wholesaler, such as an event without our
+ * key, and the figures of an event are used only if it comes from one of the wholesaler's addresses.
  */
 async function receive(
   call: Call,
@@ -125,7 +125,7 @@ function usageReports(content: JsonObject): { iccid: string; report: ProfileRepo
   return [{ iccid, report: { time: timeOfEvent(), usageAtLeast } }]
 }
 
-/** The message about a failed test: the problem, and what to do about it. */
+/** The message about a failed test: the problem and the remedy. */
 function testMessage(failure: Failure): string {
   const message = failure.message.replace(/\.$/, '')
   if (failure.kind === 'none') {

@@ -15,7 +15,7 @@ export const PENDING = '200010'
 const PAGE_SIZE = 500
 const PAGES_MAX = 1_000
 
-/** The readable rows of a list. An unreadable entry may be the one that is being looked for. */
+/** The readable rows of a list. An unreadable entry may be the one being looked for. */
 export type FoundRows = { value: EsimRow[]; unreadable: UnreadableEntry[] } | { failure: Failure }
 
 /** Pages of esim/query. */
@@ -42,7 +42,7 @@ function isLastPage({ pager }: JsonObject, pageLength: number, read: number): bo
   return pageLength === 0 || (total === undefined ? pageLength < PAGE_SIZE : read >= total)
 }
 
-/** The eSIM as it was sold: by its order if that is known, because an ICCID may be sold again. */
+/** The eSIM as sold: by its order if known, because an ICCID may be sold again. */
 export async function findEsim(
   call: Call,
   { key, reference, iccid }: { key: string; reference?: string | undefined; iccid: string },
@@ -77,7 +77,7 @@ export async function* scan(call: Call, from: Date, to: Date): AsyncGenerator<Fo
   yield* scan(call, middle, to)
 }
 
-/** The wholesaler's clock may be wrong by this much. */
+/** How wrong the wholesaler's clock may be. */
 export const CLOCK_TOLERANCE_MS = 10 * MINUTE_MS
 
 /**
@@ -110,7 +110,7 @@ function isPendingFailure(failure: Failure): boolean {
   return failure.kind === 'failed' && failure.code === PENDING
 }
 
-/** A row that may be the one with our key. */
+/** An unreadable row that may be the one with our key. */
 function oddRowIn({ value, unreadable: [odd] }: Extract<FoundRows, { value: EsimRow[] }>): Failure | undefined {
   if (odd !== undefined) return unreadableRow(odd)
   const row = value.find(hasOddKey)

@@ -80,7 +80,7 @@ export function productOf(
   const isDayPass = isDaily && durationDays === 1
   if (isDaily && !isDayPass && volume !== null) return undefined
   const fupPolicy = fairUseOf(members)
-  // 1: SMS by phone; their number is not stated. 2: by the interface only, which this gateway does not offer.
+  // 1: SMS by phone, their number is not stated. 2: only through the interface, which this gateway does not offer.
   const included = includedOf({ sms: members.smsStatus === 1 })
   return {
     productCode,

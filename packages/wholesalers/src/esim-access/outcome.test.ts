@@ -18,7 +18,7 @@ describe('a failed order', () => {
     },
   )
 
-  it('without an answer is unknown if it may have been executed, and is otherwise to be retried', () => {
+  it('without an answer is unknown if it may have been executed, and is retried otherwise', () => {
     expect(outcomeOfFailure({ kind: 'none', message: 'message', sent: true }, false).kind).toBe('unknown')
     expect(outcomeOfFailure({ kind: 'none', message: 'message', sent: false }, false).kind).toBe('retry')
   })
@@ -60,7 +60,7 @@ const ESIM = {
 }
 const row = (changes: object = {}) => rowsOf([{ ...ESIM, ...changes }])[0]!
 
-describe('the eSIM of an order', () => {
+describe('an order’s eSIM', () => {
   it('is delivered with the order number as its reference', () => {
     expect(outcomeOfRow(row(), 'KEY-1', undefined)).toEqual({
       kind: 'delivered',
@@ -89,7 +89,7 @@ describe('the eSIM of an order', () => {
 })
 
 describe('a top-up', () => {
-  it('is found among the packages of its eSIM, with the new end of validity', () => {
+  it('is found among the packages of its eSIM, with the new expiry time', () => {
     const expiredTime = new Date('2027-05-24T01:06:53Z')
     expect(outcomeOfToppedUpRow(row(), 'TOP-1')).toEqual({ kind: 'toppedUp', expiredTime })
   })
@@ -98,7 +98,7 @@ describe('a top-up', () => {
     expect(outcomeOfToppedUpRow(row(), 'TOP-2').kind).toBe('retry')
   })
 
-  it('stays in doubt if a package does not state a key', () => {
+  it('stays in doubt if a package has no key', () => {
     expect(outcomeOfToppedUpRow(row({ packageList: [{}] }), 'TOP-2').kind).toBe('unknown')
   })
 })

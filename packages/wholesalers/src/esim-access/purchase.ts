@@ -57,7 +57,7 @@ export async function topUp(account: Account, request: TopUpRequest): Promise<Ou
 }
 
 /**
- * Some wholesalers answer with their own name instead of our key. The top-up is ours if the eSIM has one more package than
+ * Some wholesalers return their own name instead of our key. The top-up is ours if the eSIM has one more package than
  * before, and that package has our key, that name or neither.
  */
 async function hasAdded(
@@ -179,7 +179,7 @@ async function buyAtPrice(
   return { obj: answer.obj, charged: price ? { amount: price * days, currencyCode } : undefined }
 }
 
-/** No figures: dealers can read this message, and costs are confidential to the operator. */
+/** No figures: dealers can read this message, and costs are the operator's secret. */
 function tooExpensive({ currencyCode }: PriceGuard, amount: bigint): Outcome {
   const message = 'the current price of the wholesaler is above the sale price'
   return { kind: 'refused', message, price: { amount, currencyCode } }

@@ -13,7 +13,7 @@ export interface EsimGoOrder {
   esims: JsonObject[]
   /** Some entries among the eSIMs are not even objects. */
   hasOddEsims: boolean
-  /** It has an unreadable line besides its bundle, which may be another bundle: then the order is not ours. */
+  /** It has an unreadable line besides its bundle, possibly another bundle: the order is then not ours. */
   hasOddLines: boolean
   createdAt: Date | undefined
   status: string | undefined

@@ -72,7 +72,7 @@ interface Event {
   body: Buffer
 }
 
-/** Verifies an event, finds the key of the eSIM that it names, and takes what its bundle has used at least. */
+/** Verifies an event, finds the key of its eSIM, and reads the minimum that its bundle has used. */
 async function receive({ apiKey }: EsimGoConfig, store: OrderStore, event: Event): Promise<ReceivedEvent> {
   if (!isSigned(event, apiKey)) {
     return { kind: 'refused', message: 'X-Signature-SHA256 is not the signature of the event with the apiKey' }

@@ -74,7 +74,7 @@ export async function* listOrders(
   }
 }
 
-/** Bundles with a fixed price. The catalogue does not state a currency: it is that of the account. */
+/** Bundles with a fixed price. The catalogue states no currency: it is the account's. */
 export async function* listProducts(client: EsimGoClient): AsyncGenerator<SupplierProduct | UnreadableEntry> {
   const answer = await client.get('/organisation')
   const currencyCode = currencyOf(organisationOf(answer)?.currency)
@@ -152,7 +152,7 @@ export function productOf(bundle: JsonObject, currencyCode: string): SupplierPro
   }
 }
 
-/** Unlimited bundles do not state a condition: eSIM Go documents it by bundle name, such as `esim_UL_1D_TR_V2`. */
+/** Unlimited bundles state no condition: eSIM Go documents it by bundle name, such as `esim_UL_1D_TR_V2`. */
 const DAILY_LIMITS: Readonly<Record<string, string>> = {
   UL: '1 GB at full speed in each 24 hours, then 512 kbps',
   ULE: '1 GB at full speed in each 24 hours, then 1.25 Mbps',
@@ -184,7 +184,7 @@ export async function readBalance(client: EsimGoClient): Promise<BalanceOutcome>
     : { kind: 'balance', amount, currencyCode }
 }
 
-/** The organisation of an API key, which has exactly one: in a list, under its name or bare. */
+/** The organisation of an API key, which is the only one: in a list, under its name, or bare. */
 function organisationOf(answer: RestAnswer): JsonObject | undefined {
   if (answer.kind === 'failed' || answer.status !== 200) return undefined
   const { organisations, organisation } = answer.body ?? {}

@@ -16,7 +16,7 @@ const failure = (sent: boolean): RestAnswer => ({ kind: 'failed', phase: 'sent',
 const refusal = (status: number, message = 'no') => reply(status, { message })
 
 describe('an order', () => {
-  it('is placed only if its answer contains a reference', () => {
+  it('counts as placed only if its answer contains a reference', () => {
     expect(outcomeOfOrder(reply(200, { orderReference: 'R' }))).toMatchObject({ kind: 'placed' })
     for (const body of [undefined, {}, { orderReference: '' }]) {
       expect(outcomeOfOrder(reply(200, body))).toMatchObject({ kind: 'unknown', down: true })
@@ -27,7 +27,7 @@ describe('an order', () => {
     expect(outcomeOfOrder(refusal(status))).toMatchObject({ kind: 'unknown' })
   })
 
-  it('that was not sent is tried again, and an unanswered order is in doubt', () => {
+  it('is tried again if it was not sent, and is in doubt if it was not answered', () => {
     expect(outcomeOfOrder(failure(false))).toMatchObject({ kind: 'retry' })
     expect(outcomeOfOrder(failure(true))).toMatchObject({ kind: 'unknown' })
   })
@@ -115,13 +115,13 @@ describe('a purchase', () => {
   })
 })
 
-describe('the bundles of an eSIM', () => {
+describe('an eSIM’s bundles', () => {
   const TIME = new Date('2026-01-02T00:00:00Z')
   const bundlesOf = (...rows: JsonObject[]) =>
     assignmentsOf(rows.map(({ name = 'B', ...row }) => ({ name, assignments: [row] })))
   const FRESH = { bundleState: 'Queued', initialQuantity: 1_000, remainingQuantity: 1_000 }
 
-  it('can be revoked only if there is exactly one bundle, which has not started', () => {
+  it('can be revoked only if there is exactly one, and it has not started', () => {
     const revoked = { ...FRESH, bundleState: 'Revoked' }
     expect(decideCancel(bundlesOf(FRESH), 'B')).toBe('revocable')
     expect(decideCancel(bundlesOf(revoked), 'B')).toEqual({ kind: 'cancelled' })
@@ -146,7 +146,7 @@ describe('the bundles of an eSIM', () => {
   })
 })
 
-describe('a bundle of the catalogue', () => {
+describe('a catalogue bundle', () => {
   const bundle = (changes: JsonObject = {}) => ({
     name: 'esim_5GB_30D_JP_V2',
     description: 'Japan 5 GB',

@@ -147,7 +147,7 @@ async function search(context: EsimGoContext, request: SupplierRequest, placed: 
   return { kind: 'unknown', message: `eSIM Go has an order that may be this one or another buyer's: ${references}` }
 }
 
-/** Where the search starts: early enough even if the clock was set back in the meantime. */
+/** The start of the search: early enough even if the clock was set back meanwhile. */
 function searchFrom({ sentAt, now }: PlacedOrder): Date {
   return new Date(Math.min(sentAt.getTime(), now.getTime()) - SEARCH_BEFORE_MS)
 }
@@ -164,8 +164,8 @@ function isInTime(createdAt: Date | undefined, { sentAt }: PlacedOrder, sendingM
 }
 
 /**
- * @returns whether the order may be for our eSIM: a top-up names its eSIM only once it is carried out, and an eSIM that is
- * unreadable may be ours
+ * @returns whether the order may be for our eSIM: a top-up names its eSIM only once it is carried out, and an unreadable
+ * eSIM may be ours
  */
 function isFor({ esims, hasOddEsims }: EsimGoOrder, { topUp }: Pick<SupplierRequest, 'topUp'>): boolean {
   if (topUp === undefined || esims.length === 0 || hasOddEsims) return true

@@ -18,7 +18,7 @@ interface Assignment {
   endsAt: Date | undefined
 }
 
-/** The state of an entry that cannot be read: it may be anything. */
+/** The state of an unreadable entry: it may be anything. */
 const UNREADABLE = 'unreadable'
 
 /** Pure. In an older interface the bundle itself has the members of an assignment. */
@@ -105,8 +105,9 @@ function usageOf({ initial, remaining, isUnlimited }: Assignment): bigint | unde
 }
 
 /**
- * Pure: what the bundle of a Utilisation event has used, `{alertType, bundle: {initialQuantity, remainingQuantity, unit}}`. The
- * eSIM may have others, so it has used at least this much. undefined: nothing is measured, or minutes or SMS are.
+ * Pure: how much of its bundle a Utilisation event, `{alertType, bundle: {initialQuantity, remainingQuantity, unit}}`,
+ * reports as used. The eSIM may have other bundles, so this is a minimum. undefined if the event measures nothing, or
+ * minutes or SMS.
  */
 export function usedInEvent({ alertType, bundle }: JsonObject): bigint | undefined {
   if (!isObject(bundle) || !/^utilisation$/i.test(String(alertType))) return undefined

@@ -27,7 +27,7 @@ const PROFILE = {
 /** An answer from a newer gateway or another implementation. */
 const foreign = (members: object) => ({ ...PROFILE, ...members }) as Profile
 
-describe('an eSIM of an upstream', () => {
+describe('an eSIM from an upstream', () => {
   it('is read with its ICCID stripped of F padding, in upper or lower case', () => {
     for (const pad of ['F', 'f']) expect(esimOf(foreign({ iccid: PROFILE.iccid + pad }))?.iccid).toBe(PROFILE.iccid)
   })
@@ -42,7 +42,7 @@ describe('an eSIM of an upstream', () => {
   })
 })
 
-describe('among the identifiers of an upstream', () => {
+describe('among an upstream’s identifiers', () => {
   const EID = makeEid('890490320000000000000000000001')
   const ODD_EIDS = ['89049032', `${EID.slice(0, -1)}x`, EID.slice(0, -2) + String((Number(EID.slice(-2)) + 1) % 97), '']
 
@@ -111,7 +111,7 @@ describe('an invalid time', () => {
   })
 })
 
-describe('a report of an upstream', () => {
+describe('a report from an upstream', () => {
   it('contains status and usage', () => {
     const known = { smdpStatus: 'ENABLED', esimStatus: 'IN_USE', usage: 1_024n }
     expect(reportOf(PROFILE)).toEqual({ time: new Date(PROFILE.lastUpdateTime), ...known })

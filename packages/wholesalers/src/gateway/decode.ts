@@ -17,7 +17,8 @@ import type { DeliveredEsim, ProfileReport } from '#supplier.ts'
 
 /**
  * The readable ones.
- * @returns undefined if none of them is: an exception would make the breaker count the supplier as down, for other eSIMs too
+ * @returns undefined if nothing is readable: an exception would make the breaker consider the supplier down, for other
+ * eSIMs too
  */
 export function profilesOf({ profileList }: { profileList: unknown }): Profile[] | undefined {
   if (!Array.isArray(profileList)) return undefined

@@ -68,7 +68,7 @@ describe('an answer for another order is not accepted', () => {
   })
 })
 
-describe('an upstream that is older than an operation', () => {
+describe('an upstream that is too old for an operation', () => {
   const esim = { ...REQUEST, iccid: ESIM.iccid, matchingId: ESIM.matchingId, shown: true }
   const old = () => upstream({ 'esim/profile/list': () => ({ profileList: [ESIM], nextCursor: null }) })
 
@@ -136,7 +136,7 @@ describe('an unreadable answer', () => {
     }
   })
 
-  it('does not yield a report on its own eSIM, but does not prevent reports on others', async () => {
+  it('yields no report on its own eSIM, but does not prevent reports on others', async () => {
     const lists: Record<string, unknown> = { ABSENT: undefined, NULL: [null], TEXT: ['eSIM'], [KEY]: [ESIM] }
     const { supplier } = upstream({
       'esim/profile/list': ({ transactionId }) => ({ profileList: lists[String(transactionId)], nextCursor: null }),
@@ -148,7 +148,7 @@ describe('an unreadable answer', () => {
   })
 })
 
-describe('the list of an upstream', () => {
+describe('an upstream’s list', () => {
   /** @returns the eSIMs that were read, the error if there was one, and the number of requested pages */
   async function read(nextCursor: (page: number) => unknown) {
     const { supplier, requested } = upstream({
@@ -189,7 +189,7 @@ describe('the list of an upstream', () => {
   })
 })
 
-describe('an action of an upstream on an eSIM', () => {
+describe('an eSIM action at an upstream', () => {
   const OWNED = { ...ESIM, esimTranNo: 'E-1' }
   const esim = { ...REQUEST, iccid: ESIM.iccid, matchingId: ESIM.matchingId, shown: true }
   const profiles = { 'esim/profile/list': () => ({ profileList: [OWNED], nextCursor: null }) }
@@ -261,7 +261,7 @@ describe('an action of an upstream on an eSIM', () => {
   })
 })
 
-describe('an event about usage', () => {
+describe('a usage event', () => {
   const usage = { orderUsage: 500, usageUpdateTime: '2026-11-20T13:28:09.000Z' }
   const receive = (members: object, secret = 'demo_app_secret') => {
     const content = { transactionId: KEY, iccid: ESIM.iccid, ...usage, ...members }
@@ -272,13 +272,13 @@ describe('an event about usage', () => {
     return upstream({}).supplier.receive!({ headers: signed, body: Buffer.from(body) })
   }
 
-  it('has its figures, with their time', async () => {
+  it('carries the figures with their time', async () => {
     const report = { time: new Date(usage.usageUpdateTime), usage: 500n }
     expect(await receive({})).toEqual({ kind: 'changed', keys: [KEY], reports: [{ iccid: ESIM.iccid, report }] })
   })
 
   it.each([{ orderUsage: -1 }, { orderUsage: '500' }, { usageUpdateTime: 'soon' }, { iccid: 7 }])(
-    'with %j only says which order to query',
+    'with %j only identifies the order to query',
     async (members) => expect(await receive(members)).toEqual({ kind: 'changed', keys: [KEY] }),
   )
 

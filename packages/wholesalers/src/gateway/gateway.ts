@@ -66,7 +66,7 @@ export function gatewaySupplier(name: string, config: GatewayConfig, deps: { out
   }
 }
 
-/** What can be spent, including the credit. */
+/** The amount that can be spent, including the credit. */
 async function queryBalance(upstream: Upstream): Promise<BalanceOutcome> {
   const answer = await upstream((client) => client.balance())
   if ('failure' in answer) return { kind: 'silent', message: `${answer.failure.code}: ${answer.failure.message}` }
@@ -118,7 +118,7 @@ async function purchase(
   const current = guard && 'failure' in placed ? currentPrice(placed.failure) : undefined
   if (guard && current !== undefined) {
     if (current > guard.salePrice) {
-      // No figures: dealers can read this message, and costs are confidential to the operator.
+      // No figures: dealers can read this message, and costs are the operator's secret.
       const message = 'the current price of the upstream gateway is above the sale price'
       const account = await upstream((client) => client.balance())
       if ('failure' in account) return { kind: 'retry', message: `${message}; its currency could not be queried` }

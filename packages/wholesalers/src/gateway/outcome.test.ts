@@ -52,16 +52,16 @@ const failure = (
   parts: { httpStatus?: number; retryAfterS?: number; data?: Record<string, unknown> } = {},
 ) => new DealerEsimError({ code: code as FailureCode, message: 'message', ...parts })
 
-describe('a failure of an upstream', () => {
+describe('a failure at an upstream', () => {
   it('has an outcome for every code in the contract', () => {
     expect(Object.keys(OUTCOMES).sort()).toEqual(failureCodes)
   })
 
-  it.each(Object.entries(OUTCOMES))('%s is %s', (code, kind) => {
+  it.each(Object.entries(OUTCOMES))('with code %s is %s', (code, kind) => {
     expect(outcomeOfFailure(failure(code), true).kind).toBe(kind)
   })
 
-  it('without an answer is unknown if the request was sent, and is otherwise to be retried', () => {
+  it('without an answer is unknown if the request was sent, and is retried otherwise', () => {
     for (const code of ['NO_ANSWER', 'ANSWER_UNREADABLE']) {
       expect(outcomeOfFailure(failure(code), true)).toMatchObject({ kind: 'unknown', down: true })
       expect(outcomeOfFailure(failure(code), false)).toMatchObject({ kind: 'retry', down: true })
@@ -75,7 +75,7 @@ describe('a failure of an upstream', () => {
     expect(outcomeOfFailure(failure('200007'), true)).toMatchObject({ kind: 'retry', noMoney: true })
   })
 
-  it('is refused, lacks money, or ends with the day, by the limit that it exceeds', () => {
+  it('is refused, lacks money or waits for the next day, depending on the limit that it exceeds', () => {
     const outcome = (scope?: string) => outcomeOfFailure(failure('200014', { data: scope ? { scope } : {} }), true)
     for (const scope of [undefined, 'TENANT_DAY', 'KEY_DAY', 'A_LATER_ONE']) {
       expect(outcome(scope), scope).toMatchObject({ kind: 'retry', afterMs: 30_000 })
@@ -133,12 +133,12 @@ function order(parts: Partial<QueryAnswer>): QueryAnswer {
   } as QueryAnswer
 }
 
-describe('an order of an upstream', () => {
+describe('an order at an upstream', () => {
   it.each([
     ['PAID', 'unknown'],
     ['ALLOCATING', 'unknown'],
     ['UNDER_REVIEW', 'unknown'],
-    ['DELIVERED', 'unknown'], // without its eSIM: it is queried again
+    ['DELIVERED', 'unknown'], // without its eSIM: it will be queried again
     ['FAILED', 'refused'],
     ['CANCELLED', 'refused'],
   ] as const)('that is %s and has no eSIM counts as %s', (orderStatus, kind) => {

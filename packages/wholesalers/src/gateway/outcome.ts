@@ -59,7 +59,7 @@ export function outcomeOfFailure(
   }
 }
 
-/** A gateway of an earlier release names no scope: its only limit is the account's day. */
+/** A gateway of an earlier release names no scope: its only limit is the account's daily one. */
 function outcomeOfLimit(
   scope: SpendScope | undefined,
   message: string,

@@ -56,7 +56,7 @@ export interface MobimatterClient {
   /** Cancels an order whose money is held: this returns the money. */
   cancel(orderId: string, reason: string): Promise<RestAnswer>
   find(orderId: string): Promise<RestAnswer>
-  /** What the provider behind MobiMatter knows about the eSIM of an order. MobiMatter asks not to poll it. */
+  /** What the provider behind MobiMatter knows about an order's eSIM. MobiMatter asks clients not to poll it. */
   info(orderId: string): Promise<RestAnswer>
   products(): Promise<RestAnswer>
   balance(): Promise<RestAnswer>

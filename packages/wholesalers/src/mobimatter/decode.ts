@@ -22,7 +22,7 @@ export function deliveredDetailsOf({ orderLineItem }: JsonObject): ReadonlyMap<s
   return detailsOf(isObject(orderLineItem) ? orderLineItem.lineItemDetails : undefined)
 }
 
-/** A detail without a readable name: it may be any, such as the ICCID. */
+/** A detail without a readable name: it may be anything, such as the ICCID. */
 export function hasOddDetail({ orderLineItem }: JsonObject): boolean {
   const details = isObject(orderLineItem) ? entriesOf(orderLineItem.lineItemDetails) : undefined
   return (details ?? []).some((one) => !isObject(one) || !isText(one.name))

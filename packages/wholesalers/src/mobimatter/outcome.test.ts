@@ -24,12 +24,9 @@ describe('the first step', () => {
     }
   })
 
-  it.each([400, 404, 409, 422, 429])(
-    'that is refused with %i has not bought anything, and will not do so later',
-    (status) => {
-      expect(outcomeOfCreate(refusal(status))).toMatchObject({ kind: 'refused' })
-    },
-  )
+  it.each([400, 404, 409, 422, 429])('refused with %i has bought nothing, and will not do so later', (status) => {
+    expect(outcomeOfCreate(refusal(status))).toMatchObject({ kind: 'refused' })
+  })
 
   it.each([401, 403, 408, 455, 500, 503])('that fails with %i is tried again', (status) => {
     expect(outcomeOfCreate(refusal(status))).toMatchObject({ kind: 'retry', down: true })

@@ -124,7 +124,7 @@ export function isSuccess(status: number): boolean {
   return status >= 200 && status < 300
 }
 
-/** The object of an answer: in its envelope, or bare if it has `mark`. */
+/** The object in an answer: in its envelope, or bare if it has `mark`. */
 export function resultOf(answer: RestAnswer, mark: string): JsonObject | undefined {
   return answer.kind === 'reply' ? resultIn(answer.body, 'result', mark) : undefined
 }

@@ -129,7 +129,7 @@ describe('a list', () => {
   })
 })
 
-describe('a report on an eSIM', () => {
+describe('an eSIM report', () => {
   const iccid = '8999900000000000017'
   const now = new Date('2026-11-25T12:00:00Z')
   const plan = {
@@ -161,7 +161,7 @@ describe('a report on an eSIM', () => {
     expect(reportOf([empty, queued], iccid, now)).toMatchObject({ esimStatus: 'IN_USE' })
   })
 
-  it('does not state usage for an unlimited plan, nor take the plan for used up', () => {
+  it('states no usage for an unlimited plan, and does not consider it used up', () => {
     const unlimited = { ...plan, initialDataGB: 0, remainingDataGB: 0 }
     const report = reportOf([unlimited], iccid, now)
     expect(report).toMatchObject({ esimStatus: 'IN_USE' })
@@ -181,7 +181,7 @@ describe('a report on an eSIM', () => {
     },
   )
 
-  it('does not state usage if one of the plans is unreadable', () => {
+  it('states no usage if one of the plans is unreadable', () => {
     expect(reportOf([plan, null], iccid, now)).not.toHaveProperty('usage')
   })
 })

@@ -27,7 +27,7 @@ const PURCHASE = {
   costCurrencyDivisor: 100,
 }
 
-describe('the outcome of an order', () => {
+describe('an order’s outcome', () => {
   it.each([
     ['accepted', reply(200, { transactionId: KEY, status: 'ACCEPTED' }), 'accepted'],
     ['refused by Zendit', reply(400, refusal('INVALID_REQUEST')), 'rejected'],
@@ -52,7 +52,7 @@ describe('the outcome of an order', () => {
     ['the page of another server', reply(404), 'retry'],
     ['a redirect', reply(302), 'retry'],
     ['the JSON of another server', reply(404, { message: 'no route' }), 'retry'],
-  ] as const)('of %s is decided', (_, answer, kind) => {
+  ] as const)('follows from the answer: %s', (_, answer, kind) => {
     expect(outcomeOfOrder(answer, KEY)).toMatchObject({ kind })
   })
 
@@ -66,7 +66,7 @@ describe('the outcome of an order', () => {
   })
 })
 
-describe('the outcome of a query', () => {
+describe('a query’s outcome', () => {
   it('shows that nothing was bought only if Zendit itself answers 404', () => {
     expect(outcomeOfQuery(reply(404, refusal('NOT_FOUND')), { key: KEY })).toMatchObject({ kind: 'retry' })
     for (const body of [undefined, {}, { message: 'no route' }])
@@ -84,7 +84,7 @@ describe('the outcome of a query', () => {
   })
 })
 
-describe('the outcome of a purchase', () => {
+describe('a purchase’s outcome', () => {
   const decide = (members: object, topUp?: { key: string; iccid: string; matchingId: string }) =>
     outcomeOfPurchase({ ...PURCHASE, ...members }, { key: KEY, topUp })
   const TOPPED_UP = { key: 'ORDER-0', iccid: ICCID, matchingId: 'M-0' }
@@ -98,7 +98,7 @@ describe('the outcome of a purchase', () => {
     })
   })
 
-  it('is a top-up for the intended eSIM only', () => {
+  it('counts as a top-up only for the intended eSIM', () => {
     expect(decide({}, TOPPED_UP)).toEqual({ kind: 'toppedUp', charged, reference: KEY })
     expect(decide({}, { ...TOPPED_UP, iccid: '8999900000000000025' })).toMatchObject({ kind: 'unknown' })
     expect(decide({ confirmation: undefined }, TOPPED_UP)).toMatchObject({ kind: 'toppedUp' })
@@ -133,7 +133,7 @@ describe('the outcome of a purchase', () => {
   })
 
   it.each(['LPA:1$a.example.com$M-2', '1$a.example.com$M-2'])(
-    'accepts a whole activation code (%s)',
+    'accepts a complete activation code (%s)',
     (activationCode) => {
       const esim = { smdpAddress: 'a.example.com', matchingId: 'M-2' }
       expect(decide({ confirmation: { ...PURCHASE.confirmation, activationCode } })).toMatchObject({ esim })
@@ -167,7 +167,7 @@ describe('the outcome of a purchase', () => {
   })
 })
 
-describe('the outcome of a refund', () => {
+describe('a refund’s outcome', () => {
   it('is final only if the refund is DONE or FAILED', () => {
     expect(outcomeOfRefund({ status: 'DONE' })).toEqual({ kind: 'cancelled' })
     const error = { code: 'IN_USE', description: 'The eSIM is installed' }

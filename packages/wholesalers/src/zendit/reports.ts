@@ -6,7 +6,7 @@ import type { ZenditClient } from './client.ts'
 import { bytesOf, moneyOf } from './decode.ts'
 import { messageOf } from './outcome.ts'
 
-/** Asks for the plans of one eSIM: its package and those added to it. */
+/** Requests the plans of one eSIM: its package and those added to it. */
 export async function reportOn(client: ZenditClient, { iccid }: SuppliedEsim): Promise<ReportOutcome> {
   const answer = await client.get(`/esim/${encodeURIComponent(iccid)}/plans`)
   if (answer.kind === 'failed' || answer.status >= 500) return { kind: 'silent', ...downOf(answer) }
@@ -19,8 +19,8 @@ export async function reportOn(client: ZenditClient, { iccid }: SuppliedEsim): P
 }
 
 /**
- * Pure: adds up the plans of an eSIM. Zendit lists only active and queued ones, so an eSIM without plans says nothing: it
- * may be unused or expired. The statuses of plans are not documented in full; the times and volumes decide.
+ * Pure: adds up the plans of an eSIM. Zendit lists only active and queued plans, so a missing plan proves nothing: the eSIM
+ * may be unused or expired. Plan statuses are not fully documented; the times and volumes decide.
  */
 export function reportOf(list: readonly unknown[], iccid: string, time: Date): ProfileReport | undefined {
   // A plan that is not an object states nothing, so neither do the sums.

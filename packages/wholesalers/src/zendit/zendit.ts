@@ -36,7 +36,7 @@ export function zenditSupplier(name: string, config: ZenditConfig, deps: RestDep
       batch: 1,
       concurrency: config.concurrency ?? DEFAULTS.concurrency,
       perSecond: null, // the account's limit applies across all nodes: rest-client.ts
-      // The requests of one call: the order, one late query, and the waits between the queries.
+      // The requests of one call: the order, one late query, and the waits between queries.
       timeoutMs: longestMs(2, config) + FIRST_CHECK_MS * 2 ** CHECKS,
       graceMs: config.settlesMs ?? DEFAULTS.settlesMs,
       giveUpAfterMs: config.giveUpAfterMs ?? DEFAULTS.giveUpAfterMs,
@@ -84,7 +84,7 @@ async function untilDelivered(client: ZenditClient, request: SupplierRequest): P
   return outcome
 }
 
-/** Waits before a query: not before the first one, then twice as long each time. */
+/** Waits before a query: not before the first, then twice as long each time. */
 async function waitBefore(check: number): Promise<void> {
   if (check > 0) await delay(FIRST_CHECK_MS * 2 ** (check - 1))
 }
@@ -94,8 +94,8 @@ async function query(client: ZenditClient, request: SupplierRequest): Promise<Ou
 }
 
 /**
- * Requests the refund of the purchase. Zendit has one refund for each purchase, so a repeat finds that of the earlier call.
- * The eSIM is compared first: it may be a different one that was sold under the same key.
+ * Requests the refund of the purchase. Zendit has one refund for each purchase, so a repeat finds the earlier call's
+ * refund. The eSIM is compared first: it may be a different one sold under the same key.
  */
 async function cancel(client: ZenditClient, { key, iccid }: SuppliedEsim): Promise<CancelOutcome> {
   const sold = await client.get(purchasePath(key))

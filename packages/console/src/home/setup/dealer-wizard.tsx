@@ -7,8 +7,8 @@ import { TopUp } from '#wallet/money-dialog.tsx'
 type Step = 'create' | 'invite' | 'topUp'
 
 /**
- * A new dealer in one go: create it, invite its administrator, credit its first payment. For the first dealer it continues
- * where it was left: it does not ask again for what already exists. Cancel leaves the remaining steps for later.
+ * A new dealer in one go: create it, invite its administrator, credit its first payment. For the first dealer, it resumes
+ * where it was interrupted and skips what already exists. Cancel leaves the remaining steps for later.
  */
 export function DealerWizard(props: {
   /** The dealer to continue with; null: a new one. */

@@ -20,12 +20,12 @@ const EndpointCard = lazy(async () => ({ default: (await import('#webhooks/endpo
 interface StepDialogProps {
   title: string
   onClose(): void
-  /** The forms open dialogs of their own: Escape closes only the uppermost one. */
+  /** The forms open dialogs of their own: Escape closes only the topmost one. */
   hasDialogs?: boolean
   children: ReactNode
 }
 
-/** The dialog of a step that reuses the forms of another page, with their buttons. */
+/** The dialog of a step that reuses another page's forms, with their buttons. */
 function StepDialog({ title, onClose, hasDialogs = false, children }: StepDialogProps) {
   useReturnFocus(true)
   return (
@@ -108,7 +108,7 @@ export function CatalogueStep({ onClose }: StepProps) {
   )
 }
 
-/** Checks and saves the address to which the dealer's events are sent. */
+/** Checks and saves the address for the dealer's events. */
 export function WebhookStep({ dealer, onClose }: StepProps & { dealer: { tenantId: string; clientName: string } }) {
   return (
     <StepDialog title={`${t.setup.steps.webhook.title}: ${dealer.clientName}`} onClose={onClose}>

@@ -11,7 +11,7 @@ import { OrderProgress } from './order-progress.tsx'
 
 /**
  * The order form. The transactionId is created when the form opens and stays in its address: a form that is submitted
- * twice, loaded again or opened by Back buys once, and shows the order where there is one.
+ * twice, reloaded or reopened with Back buys once, and shows an existing order.
  */
 export function BuyPage() {
   const me = useSession()

@@ -22,7 +22,10 @@ interface CartProps {
   onChange(lines: PurchaseLine[]): void
 }
 
-/** What is about to be bought, its total and the balance after it. The button names the price, which the gateway checks again. */
+/**
+ * What is about to be bought, its total and the balance afterwards. The button shows the price, which the gateway checks
+ * again.
+ */
 export function Cart({ tenantId, transactionId, lines, isMailPossible, onChange }: CartProps) {
   const wallet = useApi<WalletView>(`/tenants/${tenantId}/wallet`)
   // On success everything is read again, and the page shows the order.
@@ -112,7 +115,7 @@ export function Cart({ tenantId, transactionId, lines, isMailPossible, onChange 
             {count === 0 ? t.portal.title : plural(t.portal.buyFor, count, { price })}
           </Button>
         </form>
-        {/* Says what a press of a price has done, for people who do not see it. */}
+        {/* Announces what pressing a price has done, for people who do not see it. */}
         <div role="status" className="sr">
           {lines.length > 0 && [lines.map(({ offer }) => packageTitleText(offer.name)).join(', '), summary].join('. ')}
         </div>

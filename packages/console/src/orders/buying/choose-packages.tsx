@@ -54,7 +54,7 @@ export function ChoosePackages({ tenantId, transactionId }: { tenantId: string; 
   )
 }
 
-/** What a person typed is no place: perhaps it is the name or the code of a package. */
+/** The typed text is not a place: perhaps it is the name or the code of a package. */
 function ByKeyword(
   props: Omit<Parameters<typeof OfferList>[0], 'offers'> & { tenantId: string; typed: string; entered: number },
 ) {

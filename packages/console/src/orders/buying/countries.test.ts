@@ -3,7 +3,7 @@ import { expect, it, vi } from 'vitest'
 vi.stubGlobal('navigator', { languages: ['en'] })
 const { locationName, sortLocations } = await import('./countries.ts')
 
-it('a location is shown by its name', () => {
+it('a location is shown by name', () => {
   expect(['JP', '!GL'].map(locationName)).toEqual(['Japan', 'Global'])
 })
 

@@ -24,7 +24,10 @@ interface OfferChoiceProps {
   onToggle(offer: BuyablePackage): void
 }
 
-/** The packages of a place as a grid of data and days, with price and margin; those of regions that cover it beside. */
+/**
+ * The packages for a place as a grid of data and days, with price and margin; packages of regions that include it are
+ * beside the grid.
+ */
 export function OfferChoice({ tenantId, place, named, chosen, entered, onToggle }: OfferChoiceProps) {
   const [isWide, setIsWide] = useState(false)
   const [sort, setSort] = useState<OfferSort>()

@@ -18,7 +18,7 @@ const offers = [
   offer('DAILY', GB, 1, 5_000, { dataType: 'DAILY', periodNumMin: 1, periodNumMax: 30 }),
 ]
 
-it('the grid has a column for each amount of data and a row for each duration, the cheapest package first', () => {
+it('the grid has a column per data volume and a row per duration, with the cheapest package first', () => {
   const { columns, rows } = gridOf(offers)
   expect(columns.map((one) => one.packageCode)).toEqual(['ONE', 'FIVE', 'DAILY', 'UNLIMITED'])
   expect(rows.map(({ first }) => first.packageCode)).toEqual(['DAILY', 'FIVE', 'UNLIMITED'])
@@ -29,7 +29,7 @@ it('the grid has a column for each amount of data and a row for each duration, t
   ])
 })
 
-it('packages are sorted by price, data, days and what the dealer earns', () => {
+it('packages can be sorted by price, data, days and the dealer’s profit', () => {
   const sorted = (by: Parameters<typeof sortOffers>[1]) => sortOffers(offers, by).map((one) => one.packageCode)
   expect(sorted('price')).toEqual(['DAILY', 'ONE', 'FIVE', 'FIVE_FAST', 'UNLIMITED'])
   expect(sorted('data')).toEqual(['ONE', 'FIVE', 'FIVE_FAST', 'DAILY', 'UNLIMITED'])
@@ -38,7 +38,7 @@ it('packages are sorted by price, data, days and what the dealer earns', () => {
   expect(marginOf(offers[0]!)).toBeNull()
 })
 
-it('a second press of a price takes the package out again, and a total counts eSIMs and days', () => {
+it('clicking a price again removes the package, and the total counts eSIMs and days', () => {
   const once = toggleOffer([], offers[1]!)
   expect(toggleOffer(once, offers[1]!)).toEqual([])
   const lines = toggleOffer(once, offers[4]!).map((line) => ({ ...line, count: 2 }))

@@ -48,7 +48,7 @@ function dataOrder({ dataType, volume }: BuyablePackage): number {
 export const OFFER_SORTS = ['data', 'days', 'price', 'margin'] as const
 export type OfferSort = (typeof OFFER_SORTS)[number]
 
-/** What the dealer earns if it sells at the recommended retail price; null without one. */
+/** The dealer's profit at the recommended retail price; null without one. */
 export function marginOf({ price, retailPrice }: BuyablePackage): number | null {
   return retailPrice === null ? null : retailPrice - price
 }
@@ -64,7 +64,7 @@ export function sortOffers(offers: readonly BuyablePackage[], by: OfferSort): Bu
   return [...offers].sort((left, right) => compare[by](left, right) || left.price - right.price)
 }
 
-/** What is about to be bought: a package, how many, and the days of a day pass. */
+/** One line of a purchase: a package, how many, and the days of a day pass. */
 export interface PurchaseLine {
   offer: BuyablePackage
   count: number
@@ -83,7 +83,7 @@ export function esimsOf(lines: readonly PurchaseLine[]): number {
   return lines.reduce((sum, line) => sum + line.count, 0)
 }
 
-/** Adds a package, or takes it out again: a second press of a price undoes the first. */
+/** Adds a package, or removes it again: a second press of a price undoes the first. */
 export function toggleOffer(lines: readonly PurchaseLine[], offer: BuyablePackage): PurchaseLine[] {
   const others = lines.filter((line) => line.offer.packageCode !== offer.packageCode)
   if (others.length < lines.length) return others

@@ -17,10 +17,10 @@ import { OrderState } from '../order-state.tsx'
 
 /** Most orders are delivered within seconds. */
 const REFRESH_MS = 2_000
-/** After this time the page says who has not answered, and offers to ask the operator. */
+/** After this time, the page says who has not answered, and offers to ask the operator. */
 const SLOW_MS = 30_000
 
-/** A purchase: what happens until its eSIMs are there, and then what is handed over. */
+/** A purchase: its progress until the eSIMs arrive, then the eSIMs to hand over. */
 export function OrderProgress({ order, buyMore }: { order: OrderRow; buyMore(): void }) {
   const path = `/tenants/${order.tenantId}/orders/${order.orderNo}`
   const { data } = useApi<OrderDetail>(path, {}, { refreshMs: REFRESH_MS })
@@ -73,7 +73,7 @@ function isSlow({ waiting, createdAt }: OrderDetail): boolean {
   return waiting !== null && Date.now() - Date.parse(createdAt) > SLOW_MS
 }
 
-/** What has happened, with its time, and the money. */
+/** What has happened, when, and for how much. */
 function Sentence({ order, isReady }: { order: OrderDetail; isReady: boolean }) {
   const { amount, balanceAfter, currencyCode, createdAt, profiles } = order
   const paid = interpolate(t.portal.paid, {
@@ -93,7 +93,7 @@ function Sentence({ order, isReady }: { order: OrderDetail; isReady: boolean }) 
   )
 }
 
-/** One ticket, and the other eSIMs of the purchase to choose from. */
+/** One ticket, and the purchase's other eSIMs to choose from. */
 function HandOver({ tenantId, profiles }: { tenantId: string; profiles: readonly ProfileRow[] }) {
   const [chosenId, setChosenId] = useState<string>()
   const chosen = profiles.find(({ profileId }) => profileId === chosenId) ?? profiles[0]

@@ -5,7 +5,7 @@ import { locationName, sortLocations } from './countries.ts'
 
 const COUNTRIES_SHOWN = 3
 
-/** The first countries of a package, and how many there are besides. */
+/** The package's first countries, and the number of others. */
 export function Coverage({ locationCodes }: Pick<BuyablePackage, 'locationCodes'>) {
   const sorted = sortLocations(locationCodes)
   const shown = sorted.length === COUNTRIES_SHOWN + 1 ? sorted : sorted.slice(0, COUNTRIES_SHOWN)

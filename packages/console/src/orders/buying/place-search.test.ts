@@ -16,11 +16,11 @@ it.each([
   ['ivory', ['CI']],
   ['eur', ['Europe']],
   ['nowhere', []],
-])('“%s” finds what a person means by it', (text, found) => {
+])('searching for “%s” finds the places that a person would expect', (text, found) => {
   expect(searchPlaces(places, readTyped(text).words).map(({ place }) => place)).toEqual(found)
 })
 
-it('data and days beside a place are read, and are no words of its name', () => {
+it('a data volume and a number of days are recognised beside the place, and are not part of its name', () => {
   const once = { isDaily: false }
   expect(readTyped('Korea 1 GB')).toEqual({ words: ['korea'], volume: 1_000_000_000, days: undefined, ...once })
   expect(readTyped('japan 500mb 7 days')).toEqual({ words: ['japan'], volume: 500_000_000, days: 7, ...once })

@@ -2,7 +2,7 @@ import type { Place } from '@dealer-esim/gateway/http/console/orders/buyable-pac
 import { locale, t } from '#strings/strings.ts'
 import { locationName } from './countries.ts'
 
-/** What a person typed: the words of a place, and the data and days that they named with it, as in `Korea 1 GB`. */
+/** The typed text: the words of a place, and any data and days beside them, as in `Korea 1 GB`. */
 export interface Typed {
   words: readonly string[]
   /** Bytes, by the count of 1000. */
@@ -27,12 +27,12 @@ export function readTyped(text: string): Typed {
   }
 }
 
-/** The name of a place: of a country in the reader's language, of a region as its supplier or the gateway calls it. */
+/** The name of a place: a country's in the reader's language, a region's as its supplier or the gateway calls it. */
 export function placeName({ place }: Pick<Place, 'place'>): string {
   return locationName(place)
 }
 
-/** Finds places by how people write them: any word from its beginning, without accents, and names such as USA and UK. */
+/** Finds places as people write them: by the beginning of any word, without accents, or by names such as USA and UK. */
 export function searchPlaces(places: readonly Place[], words: readonly string[]): Place[] {
   if (words.length === 0) return [...places]
   const typed = words.join(' ')

@@ -27,7 +27,7 @@ const TILES_SHOWN = 12
 /** The keyboard of a touch screen would cover the tiles. */
 const hasKeyboard = () => !matchMedia('(pointer: coarse)').matches
 
-/** Where the traveller goes: a field for what people type, and tiles with flags, those of the latest orders first. */
+/** The destination: a search field, and tiles with flags, the latest destinations first. */
 export function PlaceTiles({ places, chosen, typed, onType, onChoose, onEnter }: PlaceTilesProps) {
   const [isAllShown, setIsAllShown] = useState(false)
   const tabStop = useTabStop<HTMLDivElement>()

@@ -7,7 +7,7 @@ import { t } from '#strings/strings.ts'
 import { SignInLayout } from './sign-in-layout.tsx'
 import { useSignInOptions } from './sign-in-options.ts'
 
-/** Asks for the address to which a link is mailed. Says the same for every address. */
+/** Asks for the address to mail a link to. The answer is the same for every address. */
 export function ForgottenPasswordPage({ onBack }: { onBack(): void }) {
   const options = useSignInOptions()
   const send = useMutation<unknown, ApiError, Record<string, string>>({

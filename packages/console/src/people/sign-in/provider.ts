@@ -14,7 +14,7 @@ interface Started {
 const STARTED = 'provider-sign-in'
 const CHANNEL = 'provider-sign-in'
 
-/** Goes to the provider. The browser returns to the page `signed-in`, and from there to this one. */
+/** Redirects to the provider. The browser returns to the page `signed-in`, and from there to this one. */
 export async function goToProvider(kind: ProviderKind, options: { returns: boolean }): Promise<void> {
   const path = kind === 'session' ? '/provider/request' : '/account/confirm/provider/request'
   const { url } = await call<{ url: string }>('POST', path, { body: {} })
@@ -25,7 +25,7 @@ export async function goToProvider(kind: ProviderKind, options: { returns: boole
 
 export type ProviderResult = { kind: 'session'; me: Me } | { kind: 'confirmation'; confirmation: string }
 
-/** Finishes what this tab began, with the query that the provider appended to our address. */
+/** Finishes what this tab began, using the query that the provider appended to our address. */
 export async function finishAtProvider(
   query: string,
 ): Promise<{ result: ProviderResult; returnTo: string | undefined }> {

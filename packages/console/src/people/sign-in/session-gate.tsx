@@ -67,7 +67,7 @@ function useSecondFactorSetUp(me: Me | undefined): [boolean, () => void] {
 }
 
 /**
- * Reloads the page when another person signs in, so that they see nothing of what the first person saw or typed, and when a
+ * Reloads the page when another person signs in, so that nothing of the first person's data or input remains, and when a
  * view as a dealer begins or ends in another tab.
  */
 function useHasPersonChanged(me: Me | undefined): boolean {

@@ -134,8 +134,8 @@ function OtherWays({ onPasskey, isPasskeyPending, onSignedIn, overPage = false }
 }
 
 /**
- * The sign-in over a page whose session has ended. A modal <dialog> covers everything, the page's own dialogs included,
- * and nothing below it can be read or reached.
+ * The sign-in over a page whose session has ended. A modal <dialog> covers everything, the page's own dialogs included, and
+ * nothing below it can be read or focused.
  */
 export function SignInOverlay({ onSignedIn }: { onSignedIn(me: Me): unknown }) {
   const dialog = useRef<HTMLDialogElement>(null)

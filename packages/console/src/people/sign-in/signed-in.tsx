@@ -7,7 +7,7 @@ import { t } from '#strings/strings.ts'
 import { finishAtProvider, goToProvider, type ProviderKind, reportToOpener } from './provider.ts'
 import { SignInFailed, SignInLayout } from './sign-in-layout.tsx'
 
-/** The page to which the provider sends the browser, and the first page of a separate window. */
+/** The provider redirects the browser to this page. Also the first page of a separate window. */
 export function SignedInPage() {
   const [query] = useState(takeQuery)
   const finish = useQuery<'left' | 'reported', ApiError>({
@@ -45,7 +45,7 @@ async function proceed(query: string): Promise<'left' | 'reported'> {
     close()
     return 'reported'
   }
-  // A reload clears what another person may have left in memory.
+  // A reload clears another person's data from memory.
   location.replace(returnTo)
   return 'left'
 }

@@ -91,7 +91,7 @@ export function LocalSignInPage() {
     queryKey: ['local-sign-in'],
     queryFn: async () => {
       const me = await call<Me>('POST', '/session/local', { body: { token } })
-      // A reload clears what another person may have left in memory.
+      // A reload clears another person's data from memory.
       location.replace(consoleBase.href)
       return me
     },

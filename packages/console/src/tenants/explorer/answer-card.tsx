@@ -15,7 +15,7 @@ export interface SentRequest {
   error?: string
 }
 
-/** Shows what the gateway answered, and how the request was signed. */
+/** Shows the gateway's answer, and how the request was signed. */
 export function Answer({ sent: { operation, call, answer, error } }: { sent: SentRequest }) {
   const me = useSession()
   return (

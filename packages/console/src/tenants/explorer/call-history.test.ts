@@ -28,7 +28,7 @@ test('keeps the twenty newest requests of each person, without duplicates', () =
   expect(history.list()).toEqual([])
 })
 
-test('stored data that does not form a request is ignored', () => {
+test('ignores stored data that is not a valid request', () => {
   const storage = memoryStorage()
   const history = requestHistory('ada', storage)
   for (const text of [

@@ -13,7 +13,7 @@ export interface PastRequest {
 const REQUESTS_MAX = 20
 const BODY_LENGTH_MAX = 4_000
 
-/** The history of one person in this browser, the newest first. */
+/** One person's history in this browser, newest first. */
 export interface RequestHistory {
   list(): PastRequest[]
   add(request: PastRequest): PastRequest[]

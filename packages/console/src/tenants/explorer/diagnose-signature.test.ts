@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 
 let diagnose: typeof import('./diagnose-signature.ts').diagnose
 beforeAll(async () => {
-  // The catalogue of texts asks the browser for its languages as soon as it is loaded.
+  // The text catalogue asks the browser for its languages as soon as it is loaded.
   vi.stubGlobal('navigator', { languages: ['en'] })
   ;({ diagnose } = await import('./diagnose-signature.ts'))
 })
@@ -22,7 +22,7 @@ it.each([
   ['Base64', hmac(PARTS.join('') + BODY).digest('base64'), '(Base64)'],
   ['two mistakes', hmac([...PARTS, BODY].join('&'), `${SECRET}\n`).digest('hex'), UNEXPLAINED_MISMATCH],
   ['another secret', hmac(PARTS.join('') + BODY, 'another').digest('hex'), UNEXPLAINED_MISMATCH],
-])('explains %s', async (_name, signature, expected) => {
+])('the diagnosis explains %s', async (_name, signature, expected) => {
   const message = await firstFault(signature)
   if (expected === undefined) expect(message).toBeUndefined()
   else expect(message).toContain(expected)

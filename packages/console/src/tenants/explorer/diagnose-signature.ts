@@ -20,7 +20,7 @@ export interface CheckResult {
   /** Undefined if an earlier check failed. */
   ok: boolean | undefined
   message: string
-  /** The code with which the gateway answers if this check fails. */
+  /** The code of the gateway's answer if this check fails. */
   code?: string
 }
 
@@ -114,7 +114,7 @@ function parseHeaders(text: string): Record<string, string> {
     if (!start) continue
     const name = (start[1] ?? '').toLowerCase()
     const value = text.slice(start[0].length).trim().replace(/,$/, '').replace(/^['"]/, '').replace(/['"]$/, '')
-    // The gateway receives a repeated header as one joined value, which it rejects as malformed.
+    // The gateway receives a repeated header as one joined value, and rejects it as malformed.
     headers[name] = headers[name] === undefined ? value : `${headers[name]}, ${value}`
   }
   return headers

@@ -14,7 +14,7 @@ import { ViewSecret } from '../secret-dialogs.tsx'
 import { Debugger } from './debugger.tsx'
 import { RequestForm } from './request-form.tsx'
 
-/** Two tools that use the same credentials: send a signed request, or find out why one fails. */
+/** Two tools with the same credentials: one sends a signed request, the other explains why a request fails. */
 export function ExplorerPage() {
   const me = useSession()
   const debugging = useRouterState({ select: (state) => state.location.pathname.endsWith('/debugger') })
@@ -43,7 +43,7 @@ export function ExplorerPage() {
   )
 }
 
-/** The dealer to sign as: its own for a dealer's people; for an operator, at first the last one used in this browser. */
+/** The dealer to sign as: a dealer's people use their own; an operator starts with the last one used in this browser. */
 function useDealer(): [tenantId: string | undefined, choose: (tenantId: string | null) => void] {
   const me = useSession()
   const [filters, setFilters] = useFilters()

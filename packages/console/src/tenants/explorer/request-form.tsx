@@ -59,7 +59,7 @@ const CONSEQUENCES: Partial<Record<OperationName, string>> = {
 const newTransactionId = () => `T-${Date.now().toString(36)}`
 const toJson = (value: object) => JSON.stringify(value, null, 2)
 
-/** The request on the left, and on the right what came back, or what the operation is for. */
+/** The request on the left; on the right the answer, or the purpose of the operation. */
 export function RequestForm({ tenant, secret }: { tenant: TenantDetail | undefined; secret: string | undefined }) {
   const me = useSession()
   const history = useMemo(() => requestHistory(me.personId), [me.personId])

@@ -19,7 +19,7 @@ export interface MailParts {
   footer: string
 }
 
-/** Writes both forms. Every text is escaped: names and messages may contain anything. */
+/** Writes both forms. All texts are escaped, because names and messages may contain anything. */
 export function composeMail({ subject, paragraphs, footer }: MailParts): MailText {
   const texts = paragraphs.map((part) => (typeof part === 'string' ? part : `${part.label}:\n${part.url}`))
   return { subject, text: [...texts, footer].join('\n\n'), html: htmlOf(subject, paragraphs, footer) }

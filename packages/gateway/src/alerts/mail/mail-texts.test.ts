@@ -43,7 +43,7 @@ test('an alert kind without its own subject gets a general subject', () => {
   expect(alertMail({ kind: 'NEW_KIND', message: 'Something.' }, about).subject).toBe('An alert about your eSIM account')
 })
 
-test('the HTML version has the same content as the text version, and escapes all foreign markup', () => {
+test('the HTML version has the same content as the text version, and escapes markup in names and values', () => {
   const message = 'eSIM <img src=x onerror="alert(1)"> & more'
   const { html } = alertMail({ kind: 'LOW_STOCK', message }, about)
   expect(html).toContain('eSIM &#60;img src=x onerror=&#34;alert(1)&#34;&#62; &#38; more')

@@ -10,7 +10,7 @@ import { alertMail } from './mail-texts.ts'
 import type { MailDeps } from './send-mail.ts'
 
 const DAY_MS = 86_400_000
-/** How many alerts one pass queues. */
+/** The number of alerts that one pass queues. */
 const ALERTS_MAX = 100
 /**
  * Alerts older than this are not mailed. Otherwise an operator who sets up e-mail late would receive a year's alerts
@@ -70,7 +70,7 @@ async function queueMails(tx: Tx, deps: MailDeps, tenantId: string, alertId: str
     ...{ client, consoleUrl: deps.consoleUrl() },
     path: alertPath({ ...alert, tenantId }),
   })
-  // An e-mail to the operator does not belong to the dealer it is about, so it does not count towards any limit.
+  // An e-mail to the operator about a dealer does not belong to the dealer, so it does not count towards any limit.
   const owner = alert.audience === 'OPERATOR' ? null : tenantId
   for (const recipient of recipients.slice(0, limit))
     queueMail(tx, deps, { tenantId: owner, recipient, kind: alert.kind, ...mail })

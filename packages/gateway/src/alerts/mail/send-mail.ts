@@ -15,10 +15,10 @@ const MINUTE_MS = 60_000
 const RETRY_PAUSES_MS = [1, 5, 15, 60, 120, 240, 480, 720].map((minutes) => minutes * MINUTE_MS)
 /** Longer than all time limits for the mail server combined. After a crash, claimed e-mails are sent when the lease ends. */
 const LEASE_MS = 2 * MINUTE_MS
-/** How many e-mails are claimed and sent together. */
+/** The number of e-mails claimed and sent together. */
 const CLAIMED_MAX = 20
 
-/** What the mail loop needs. */
+/** The mail loop's dependencies. */
 export interface MailDeps {
   config: Pick<Config, 'operatorEmails' | 'mailFrom'>
   db: Db

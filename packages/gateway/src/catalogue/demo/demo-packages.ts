@@ -12,7 +12,7 @@ interface Size {
   readonly dataType: PackageDocument['dataType']
   readonly gigabytes: number | null
   readonly days: number
-  /** The days for which a day pass can be ordered. */
+  /** The allowed numbers of days for ordering a day pass. */
   readonly periodNum?: { readonly min: number; readonly max: number }
   /** The price relative to that of 1 GB for a week, as a percentage. */
   readonly percent: number
@@ -186,7 +186,7 @@ interface Behaviour {
   readonly cancelPolicy?: PackageDocument['cancelPolicy']
 }
 
-/** Packages with which a dealer's developer can test every state of an order, a top-up and an action. */
+/** Packages with which a developer at a dealer can test every state of an order, a top-up and an action. */
 const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   SANDBOX_OK: { name: 'delivers', description: 'Delivers immediately: the order ends DELIVERED.' },
   SANDBOX_REFUSED: {

@@ -25,7 +25,7 @@ test('the demo catalogue covers 100 countries, regions and the world, with every
   expect(demo.filter((item) => item.prices.some((price) => price.currencyCode === 'EUR')).length).toBeGreaterThan(100)
 })
 
-test('demo packages have unique codes and slugs, and operators in every country, and never sell below cost', () => {
+test('demo packages have unique codes and slugs, list operators for every country, and never sell below cost', () => {
   expect(new Set(all.map((item) => item.packageCode)).size).toBe(all.length)
   expect(new Set(all.map((item) => item.slug)).size).toBe(all.length)
   for (const item of demo) {

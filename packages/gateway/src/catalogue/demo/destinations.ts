@@ -166,7 +166,7 @@ export interface Region {
   readonly name: string
   readonly marker: typeof REGIONAL | typeof GLOBAL
   readonly countries: readonly string[]
-  /** The first part of its package codes; never two letters, because those stand for countries. */
+  /** The first part of its package codes. Never two letters, which stand for countries. */
   readonly cents: number
 }
 

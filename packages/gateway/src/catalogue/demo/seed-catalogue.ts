@@ -33,7 +33,7 @@ async function seed(deps: { db: Db; ids: Ids }, documents: PackageDocument[]): P
       missing.map((after) => ({ before: undefined, after })),
       await stamp(),
     )
-    // One audit entry for all packages, as for an import: one entry per package would hide what people do on a new gateway.
+    // One audit entry for all packages, as for an import: one per package would hide people's actions on a new gateway.
     audit(tx, deps.ids, {
       ...{ tenantId: null, ...SYSTEM, action: 'package.import', after: { added: missing.length, changed: 0 } },
     })

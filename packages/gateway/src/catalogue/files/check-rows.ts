@@ -45,7 +45,7 @@ export interface Findings {
   unchanged: number
   /** How many packages have a change with warnings. */
   doubtful: number
-  /** How many rows have errors. `errors` contains only the first of them. */
+  /** The number of rows with errors. `errors` contains only the first of them. */
   errorRows: number
   readonly errors: ImportError[]
   /** The first changes, and the first doubtful ones. */

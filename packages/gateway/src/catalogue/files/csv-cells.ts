@@ -83,7 +83,7 @@ export function readVolume(typed: string): number | string {
   if (/^(unlimited|infinite|∞)$/i.test(typed)) {
     return 'Leave it empty, and set dataType to UNLIMITED: an unlimited package has no volume.'
   }
-  return parseVolume(typed) ?? 'It is not a size: give one such as 500MB or 1GB, or whole bytes.'
+  return parseVolume(typed) ?? 'This is not a size: enter one such as 500MB or 1GB, or a number of bytes.'
 }
 
 export const wordList: CellKind = {

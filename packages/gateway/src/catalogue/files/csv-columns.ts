@@ -7,7 +7,7 @@ import { boolean, type CellKind, integer, json, money, text, volume, word, wordL
 type PlainMember = Exclude<keyof PackageDocument, 'prices' | 'suppliers' | 'cancelPolicy' | LaterMember>
 type LaterMember = 'packageType' | 'productFamily' | 'periodNumMin' | 'periodNumMax'
 
-/** Members whose column has the same name, in the order of an export. */
+/** Members whose column has the same name, in export order. */
 const PLAIN: Readonly<Record<PlainMember, CellKind>> = {
   packageCode: word,
   slug: text,
@@ -56,7 +56,7 @@ const SUPPLIED = { supplier: text, productCode: text, costPrice: money, costCurr
 export interface Column {
   readonly header: string
   readonly kind: CellKind
-  /** The member in this column: of the package, its cancelPolicy or one of its prices or suppliers. */
+  /** The member in this column: of the package, its cancelPolicy, or one of its prices or suppliers. */
   readonly member: string
   readonly currencyCode?: string
   readonly position?: number
@@ -72,7 +72,7 @@ export function columnsFor(currencyCodes: readonly string[], suppliers: number):
   return [...Object.keys(PLAIN), ...prices, ...supplierColumns.flat(), ...Object.keys(LATER), ...Object.keys(POLICY)]
 }
 
-/** The columns of a file for people to choose from: a price in US dollars stands for those in other currencies. */
+/** The columns of a file for a person to choose from. A price in US dollars stands for all currencies. */
 export function knownHeaders(): string[] {
   return columnsFor(['USD'], 2)
 }
@@ -95,10 +95,10 @@ export function columnOf(typed: string): Column | undefined {
 export function currencyFault(typed: string): string | undefined {
   const [, member, currency] = /^(price|retailPrice):(.*)$/.exec(headerOf(typed)) ?? []
   if (currency === undefined || isCurrency(currency)) return undefined
-  return `The column ${member}:${currency.slice(0, 40)} names a currency that ISO 4217 does not have: write it like ${member}:USD.`
+  return `The column ${member}:${currency.slice(0, 40)} has a currency that is not in ISO 4217: use a header such as ${member}:USD.`
 }
 
-/** The name of a column as an export writes it. */
+/** The name that an export gives to a column. */
 function headerOf(typed: string): string {
   const [key, currency = ''] = headerKey(typed).split(':')
   const name = key!.replace(/\d{1,9}$/, '')

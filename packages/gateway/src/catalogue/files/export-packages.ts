@@ -50,7 +50,7 @@ async function csv(tx: Tx): Promise<FileForm> {
   }
 }
 
-/** One package per line, so that versions can be compared. */
+/** One package per line, so that versions can be diffed. */
 function json(): FileForm {
   return {
     head: '[',

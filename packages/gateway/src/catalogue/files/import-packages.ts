@@ -57,11 +57,11 @@ export interface ImportReport {
   readonly ignoredColumns: readonly string[]
   /** All suppliers of the packages. */
   readonly suppliers: readonly string[]
-  /** The suppliers that do not exist: packages may be imported before their supplier is added. */
+  /** Nonexistent suppliers: packages may be imported before their supplier is added. */
   readonly unknownSuppliers: readonly string[]
 }
 
-/** How many rows are read, checked and written together. */
+/** The number of rows read, checked and written together. */
 const BATCH_ROWS = 250
 
 /**

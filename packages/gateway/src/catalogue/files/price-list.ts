@@ -19,14 +19,14 @@ const COLUMNS: readonly (readonly [header: string, value: Value])[] = [
   ['currency_code', (_, { currencyCode }) => currencyCode],
 ]
 
-/** Columns that reveal what other dealers pay. */
+/** Columns that reveal other dealers' prices. */
 const OPERATOR_COLUMNS: typeof COLUMNS = [
   ['status', ({ item }) => (item.onSale ? 'ON_SALE' : 'OFF_SALE')],
   ['source', ({ quote }) => quote.source],
   ['list_price', ({ item }, { currencyCode }) => listPriceOf(item, currencyCode)],
 ]
 
-/** How many rows one statement writes. */
+/** The number of rows that one statement writes. */
 const ROWS_MAX = 500
 
 /** Writes a buyer's prices as CSV with a header. All prices come from one snapshot, so they are consistent. */

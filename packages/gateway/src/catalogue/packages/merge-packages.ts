@@ -178,7 +178,7 @@ function mergePrices(existing: readonly PriceDocument[], entries: PriceEntry[], 
   return [...prices.values()].sort((a, b) => (a.currencyCode < b.currencyCode ? -1 : 1))
 }
 
-/** An amount that the package already has may predate these rules, and must not block other changes. */
+/** An existing amount may predate these rules, and must not block other changes. */
 function listAmountFaults(entry: Required<PriceEntry>, before: PriceDocument | undefined): Fault[] {
   const { at, currencyCode } = entry
   const fault = (member: string, reason: string): Fault => ({ code: '000108', field: `${at}${member}`, reason })
@@ -240,7 +240,7 @@ function crossFaults(document: PackageDocument, existing: PackageDocument | unde
   return faults
 }
 
-/** A cost that the package already has may predate this rule, and must not block other changes. */
+/** An existing cost may predate this rule, and must not block other changes. */
 function addCostCurrencyFaults(
   { suppliers }: PackageDocument,
   existing: PackageDocument | undefined,

@@ -23,12 +23,12 @@ function documentOf(members: Partial<PackageDocument>): PackageDocument {
 const linesOf = (before: Partial<PackageDocument>, after: Partial<PackageDocument>) =>
   listDifferences({ before: documentOf(before), after: documentOf(after) })
 
-describe('the lines of a difference', () => {
-  it('are empty if nothing differs', () => {
+describe('a list of package differences', () => {
+  it('is empty if nothing differs', () => {
     expect(linesOf({}, {})).toEqual([])
   })
 
-  it('flag a price that falls by more than half or below the lowest cost', () => {
+  it('flags a price that falls by more than half or below the lowest cost', () => {
     expect(linesOf({}, { prices: [price(100)] })).toMatchObject([
       { kind: 'PRICE', before: 49_000, after: 100, change: 100 / 49_000 - 1, warnings: ['PRICE_FALLS', 'BELOW_COST'] },
     ])
@@ -40,7 +40,7 @@ describe('the lines of a difference', () => {
     ])
   })
 
-  it('flag an unchanged price once when the cost rises above the price', () => {
+  it('flags an unchanged price once when the cost rises above the price', () => {
     const dear = { suppliers: [supplier(50_000)] }
     expect(linesOf({}, dear)).toMatchObject([
       { kind: 'PRICE', before: 49_000, after: 49_000, warnings: ['BELOW_COST'] },
@@ -49,7 +49,7 @@ describe('the lines of a difference', () => {
     expect(linesOf(dear, { ...dear, name: 'ZA' })).toMatchObject([{ kind: 'MEMBER', member: 'name', after: 'ZA' }])
   })
 
-  it('list prices by currency, suppliers by position, and added and removed locations', () => {
+  it('contains prices by currency, suppliers by position, and added and removed locations', () => {
     const after = {
       prices: [price(45_000, 'EUR'), { ...price(49_000), retailPrice: 60_000 }],
       suppliers: [supplier(30_000), supplier(null, 'P')],
@@ -63,7 +63,7 @@ describe('the lines of a difference', () => {
     expect(lines.filter(({ kind }) => kind !== 'MEMBER')).toHaveLength(4)
   })
 
-  it('list the prices and suppliers of a new package, with the same flags', () => {
+  it('contains the prices and suppliers of a new package, with the same flags', () => {
     const lines = listDifferences({ before: undefined, after: documentOf({ prices: [price(20_000)] }) })
     expect(lines.map((line) => line.kind)).toEqual(['PRICE', 'SUPPLIER'])
     expect(warningsOf(lines)).toEqual(['BELOW_COST'])

@@ -44,9 +44,9 @@ export type DifferenceWarning = 'PRICE_FALLS' | 'PRICE_REMOVED' | 'BELOW_COST' |
 export type DifferenceLine =
   | PriceLine
   | { kind: 'SUPPLIER'; place: number; before: SupplierDocument | null; after: SupplierDocument | null }
-  /** Both empty: only their order differs. */
+  /** Both empty: only the order differs. */
   | { kind: 'PLACES'; added: string[]; removed: string[] }
-  /** A size in bytes where another unit was meant. */
+  /** A number of bytes that was probably meant in another unit. */
   | { kind: 'VOLUME'; before: number | null; after: number; warnings: DifferenceWarning[] }
   | { kind: 'MEMBER'; member: Member; before: unknown; after: unknown }
 
@@ -87,7 +87,7 @@ export function warningsOf(lines: readonly DifferenceLine[]): DifferenceWarning[
 
 const WITH_OWN_LINES: ReadonlySet<Member> = new Set(['prices', 'suppliers', 'locationCodes'])
 
-/** Smaller than any real package: 3 bytes where 3 GB were meant. */
+/** Smaller than any real package: 3 bytes where 3 GB was meant. */
 export function isFewBytes(volume: number): boolean {
   return volume < 1_024
 }

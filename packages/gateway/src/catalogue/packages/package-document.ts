@@ -15,7 +15,7 @@ import {
 import Type, { type Static, type TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 
-/** The maximum number of suppliers of a package: they are tried one after another while a traveller waits. */
+/** The maximum number of suppliers per package: they are tried one after another while a traveller waits. */
 export const SUPPLIERS_MAX = 10
 const CURRENCIES_MAX = 50
 const LOCATIONS_MAX = 300
@@ -53,7 +53,7 @@ const periodNum = () => Type.Integer({ minimum: 1, maximum: PERIOD_NUM_MAX })
 
 /**
  * A package as operators edit it: the contract's members, its list price in each currency, and its suppliers in the order
- * in which they are tried. Money is in 1/10 000, as on the wire.
+ * of trying them. Money is in 1/10 000, as on the wire.
  */
 const packageDocument = Type.Object(
   {
@@ -119,7 +119,7 @@ function closedNetwork() {
   )
 }
 
-/** The members that dealers see or notice, except prices. Changing one of them updates lastUpdateTime. */
+/** The members that dealers see or notice, except prices. Changing one of these updates lastUpdateTime. */
 export const VISIBLE_MEMBERS = [
   'slug',
   'packageType',

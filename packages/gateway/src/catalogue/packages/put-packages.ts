@@ -29,10 +29,7 @@ export interface PutResult {
 export interface PutOptions {
   readonly mustExist?: boolean
   readonly mustBeNew?: boolean
-  /**
-   * The revision on which a change of one package is based (`getPackage`). If the package has a later one, it is not
-   * overwritten.
-   */
+  /** The revision that a change to one package is based on (`getPackage`). A later revision is not overwritten. */
   readonly revision?: Date
 }
 
@@ -84,7 +81,7 @@ async function checkRevision(tx: Tx, packageCode: string, revision: Date): Promi
   throw new Refusal(409, 'CHANGED_MEANWHILE', message)
 }
 
-/** Puts packages on sale or takes them off. @returns the codes of those that changed */
+/** Puts packages on sale or takes them off. @returns the codes of the changed packages */
 export async function setOnSale(deps: ChangeDeps, filter: PackageFilter, onSale: boolean, by: By): Promise<string[]> {
   const status = onSale ? 'ON_SALE' : 'OFF_SALE'
   return changeCatalogue(deps.db, async (tx, stamp) => {
@@ -197,7 +194,7 @@ export async function findRepeatedSuppliers(
 }
 
 function reasonOf(name: string, type: string | undefined): string {
-  const what = `${name} is named twice, which only a stock supplier may be`
+  const what = `${name} is listed twice, which only a stock supplier may be`
   if (type === undefined) {
     return `${what}, and supplier ${name} does not exist yet. Add the stock ${name} first, or name it once.`
   }
@@ -205,7 +202,7 @@ function reasonOf(name: string, type: string | undefined): string {
   return `${what}: ${why}. Name ${name} once, and add a second account there as a separate supplier.`
 }
 
-/** The eSIMs that a TOPUP package fits: those of packages with the same supplier, family, kind of data volume and area. */
+/** The eSIMs that a TOPUP package fits: from packages with the same supplier, family, kind of data volume and area. */
 interface Fit {
   readonly key: string
   readonly supplier: string
@@ -214,7 +211,7 @@ interface Fit {
 }
 
 /**
- * Marks as changed the packages whose eSIMs a TOPUP package fitted before these changes but no longer fits. Dealers see
+ * Marks packages as changed if a TOPUP package fitted their eSIMs before these changes but no longer does. Dealers see
  * whether a package can be topped up, and the change feed finds only TOPUP packages that fit now (snapshot/list.ts).
  */
 async function touchFormerBases(tx: Tx, changes: readonly PackageChange[], at: Date): Promise<void> {

@@ -42,7 +42,7 @@ export interface PackageFilter {
   readonly supplier?: string | undefined
 }
 
-/** How many packages are read at a time: a batch of packages that all cover the world takes about 10 MB. */
+/** The number of packages read at a time: a batch of packages that all cover the world takes about 10 MB. */
 const BATCH_ROWS = 500
 
 /** How a list of packages is sorted: by the value of a member, then by code. */
@@ -69,7 +69,7 @@ export function positionOf(document: PackageDocument, { column = 'packageCode' }
   return [SORTS[column].valueOf(document), document.packageCode]
 }
 
-/** Lists the packages that match the filter in batches, by code or in another order, optionally only those after a position. */
+/** Lists the packages that match the filter in batches, by code or in another order, optionally starting after a position. */
 export async function* listDocumentBatches(
   db: Reader,
   filter: PackageFilter = {},
@@ -102,7 +102,7 @@ async function* readBatches(
   }
 }
 
-/** How many packages are read to count those with a keyword or location. Parsing more would delay orders on this node. */
+/** The number of packages read to count those with a keyword or location. Parsing more would delay orders on this node. */
 const COUNTED_IN_MEMORY_MAX = 2_000
 
 /** Counts the packages that match. Keywords and locations are matched in memory, in the first packages only. */
@@ -204,7 +204,7 @@ export async function findLackingMoney(db: Reader, codes: readonly string[]): Pr
   return new Set(rows.map(({ packageCode }) => packageCode))
 }
 
-/** Lists which of these names do not belong to any supplier. */
+/** Returns the names to which no supplier belongs. */
 export async function listUnknownSuppliers(db: Reader, names: readonly string[]): Promise<string[]> {
   const rows = await db.query<{ name: string }>({
     text: 'select distinct name from unnest($1::text[]) as name where name not in (select supplier from suppliers) order by 1',

@@ -44,7 +44,7 @@ export function writePackages(tx: Tx, changes: readonly PackageChange[], at: Dat
 }
 
 /**
- * Compares only the names of suppliers: dealers see whether a package can be topped up, which depends on the names, not on
+ * Compares only suppliers' names, because dealers see only whether a package can be topped up, which does not depend on
  * order or cost.
  */
 function hasOtherSuppliers({ before, after }: PackageChange): boolean {

@@ -8,11 +8,11 @@ export interface PriceStep {
   /** The plan of the rule; null for own and list prices. */
   readonly planName: string | null
   readonly rule: PlanRule | null
-  /** The price that this step gives, whether or not it decides; null if it gives none. */
+  /** The price from this step, whether or not it decides; null if it yields none. */
   readonly price: bigint | null
   /**
-   * DECIDES: this is the price. OVERRIDDEN: an earlier step decides. NONE: there is no such price or plan. The others say
-   * why a rule gives no price.
+   * DECIDES: this is the price. OVERRIDDEN: an earlier step decides. NONE: there is no such price or plan. The other values
+   * say why a rule yields no price.
    */
   readonly state: 'DECIDES' | 'OVERRIDDEN' | 'NONE' | 'NOT_YET' | 'ENDED' | NoPrice
 }
@@ -27,7 +27,7 @@ export interface Explanation {
 /** Checks whether a supplier, given its name, accepts orders now. */
 export type IsUsable = (supplier: string) => boolean
 
-/** Explains why a buyer pays its price for a package: every possible source, and the one that decides. */
+/** Explains why a buyer pays its price for a package: every possible source of the price, and the deciding one. */
 export function explainPrice(
   snapshot: Snapshot,
   buyer: Buyer,

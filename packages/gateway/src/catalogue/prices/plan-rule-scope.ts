@@ -48,7 +48,7 @@ export async function checkScope(tx: Tx, { scope, target }: StoredScope): Promis
       return checkExists(tx, 'supplier', target)
     case 'LOCATION':
       if (isLocation(target)) return
-      throw invalidField('locationCode', `${target} is not a country of ISO 3166-1 alpha-2, !RG or !GL.`)
+      throw invalidField('locationCode', `${target} is neither an ISO 3166-1 alpha-2 country code nor !RG or !GL.`)
     case 'ALL':
       return
     default:

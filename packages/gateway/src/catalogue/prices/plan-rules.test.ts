@@ -35,8 +35,8 @@ const priceAt = (now: number, ...rules: PlanRule[]) => quote(tariffOf(rules), IT
 const TARGETS = { PACKAGE: 'A', LOCATION: 'JP', SUPPLIER: 'first', ALL: '' } as const
 const percentOf = (scope: keyof typeof TARGETS, percent: bigint) => ruleOf({ scope, target: TARGETS[scope], percent })
 
-describe('the rules of a plan', () => {
-  test('apply from narrow to wide: package, location, first supplier, all', () => {
+describe('price plan rules', () => {
+  test('apply in order of scope, narrowest first: package, location, first supplier, all', () => {
     const rules = [percentOf('ALL', 10_000n), percentOf('SUPPLIER', 20_000n), percentOf('LOCATION', 30_000n)]
     expect(priceAt(1, rules[0]!)).toBe(101_000n)
     expect(priceAt(1, ...rules.slice(0, 2))).toBe(102_000n)
@@ -44,7 +44,7 @@ describe('the rules of a plan', () => {
     expect(priceAt(1, ...rules, percentOf('PACKAGE', 40_000n))).toBe(104_000n)
   })
 
-  test('for a supplier do not apply to a package that tries another supplier first', () => {
+  test('for a supplier apply only to packages that try this supplier first', () => {
     expect(priceAt(1, ruleOf({ scope: 'SUPPLIER', target: 'second', percent: 20_000n }))).toBe(100_000n)
   })
 
@@ -60,7 +60,7 @@ describe('the rules of a plan', () => {
     expect(quote(tariffOf(rules), item, 1).decidedBy?.rule.target).toBe(location)
   })
 
-  test('with the same scope are decided by the latest start, even if a percentage replaces a fixed price', () => {
+  test('with the same scope yield to the one that started last, even if a percentage replaces a fixed price', () => {
     const always = ruleOf({ scope: 'PACKAGE', target: 'A', currencyCode: 'USD', percent: null, price: 70_000n })
     const summer = ruleOf({ scope: 'PACKAGE', target: 'A', percent: -500_000n, validFrom: 100, validUntil: 200 })
     expect([99, 100, 199, 200].map((now) => priceAt(now, always, summer))).toEqual([70_000n, 50_000n, 50_000n, 70_000n])

@@ -1,6 +1,6 @@
 import type { Rounding } from './price-engine.ts'
 
-/** The packages of a rule: one package, those of a location, those whose first supplier is this one, or all. */
+/** The packages that a rule covers: one package, those of a location, those with this supplier first, or all. */
 export type RuleScope = 'PACKAGE' | 'LOCATION' | 'SUPPLIER' | 'ALL'
 
 export type PercentBasis = 'LIST' | 'COST'
@@ -18,11 +18,11 @@ export interface PlanRule {
   readonly basis: PercentBasis
   /**
    * The prices that the percentage may result in. A percentage of the list price is rounded to the nearest of them; a
-   * marked-up cost is rounded up to the next one.
+   * marked-up cost is rounded up to the next of them.
    */
   readonly rounding: Rounding
   readonly price: bigint | null
-  /** In ms of the database's clock; −Infinity: always. */
+  /** In ms by the database's clock; −Infinity: always. */
   readonly validFrom: number
   /** Exclusive; Infinity: forever. It is later than the change that set it. */
   readonly validUntil: number

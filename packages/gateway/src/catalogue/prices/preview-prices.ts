@@ -64,7 +64,7 @@ interface PreviewInput {
   /** The rule as it would be after the change. */
   rule: PlanRule
   currencyCode: string
-  /** Checks whether a supplier is usable. Costs of other suppliers do not count. */
+  /** Checks whether a supplier is usable. Other suppliers' costs do not count. */
   isUsable: IsUsable
 }
 

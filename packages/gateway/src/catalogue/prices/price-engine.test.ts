@@ -25,8 +25,8 @@ const costPlus = fc.record({
 })
 const fits = (price: bigint, { unit, ending }: Rounding) => price % unit === ending
 
-describe('a price made of a cost', () => {
-  it('is at least the cost plus the minimum margin, and plus the percentage and the fixed amount', () => {
+describe('a price calculated from a cost', () => {
+  it('covers the cost plus the minimum margin, and the cost plus the percentage and the fixed amount', () => {
     fc.assert(
       fc.property(money, costPlus, (cost, rule) => {
         const price = priceFromCost(cost, rule)!
@@ -38,7 +38,7 @@ describe('a price made of a cost', () => {
     )
   })
 
-  it('is the lowest price that meets these conditions', () => {
+  it('is the lowest price that does so', () => {
     fc.assert(
       fc.property(money, costPlus, (cost, rule) => {
         const lower = priceFromCost(cost, rule)! - rule.rounding.unit
@@ -98,7 +98,7 @@ describe('a rounding', () => {
   })
 })
 
-it('a converted cost is never below its exact value, and less than one unit above it', () => {
+it('a converted cost is never below its exact value, and exceeds it by less than one unit', () => {
   fc.assert(
     fc.property(money, fc.bigInt({ min: 1n, max: 1_000_000_000n }), (cost, rate) => {
       const converted = convertCost(cost, rate)

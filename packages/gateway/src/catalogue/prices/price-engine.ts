@@ -32,8 +32,8 @@ export interface Rounding {
 export const NO_ROUNDING: Rounding = { unit: 1n, ending: 0n }
 
 /**
- * The prices of a rounding that can be paid in a currency: whole ones, if it has no minor unit. Endings such as .99 do not
- * apply there.
+ * Restricts a rounding to prices that can be paid in the currency. If the currency has no minor unit, prices are whole, and
+ * endings such as .99 do not apply.
  */
 export function roundingIn(rounding: Rounding, currencyCode: string): Rounding {
   const { unit, ending } = rounding
@@ -43,7 +43,7 @@ export function roundingIn(rounding: Rounding, currencyCode: string): Rounding {
   return { unit: whole, ending: 0n }
 }
 
-/** The lowest allowed price that is not below this one. */
+/** The lowest allowed price at or above this one. */
 export function roundUp(price: bigint, { unit, ending }: Rounding): bigint {
   const above = (price - ending) % unit
   return above === 0n ? price : price - above + (above > 0n ? unit : 0n)

@@ -16,7 +16,7 @@ const ALWAYS = { validFrom: Number.NEGATIVE_INFINITY, validUntil: Number.POSITIV
 describe('a price changed by a percentage', () => {
   test.each([
     ['45000', '-10', 40_500n],
-    ['12345', '-10', 11_111n], // 11 110.5: half goes up
+    ['12345', '-10', 11_111n], // 11 110.5: half is rounded up
     ['12344', '-10', 11_110n], // 11 109.6
     ['12346', '-10', 11_111n], // 11 111.4
     ['1', '-50', 1n], // 0.5
@@ -90,7 +90,7 @@ describe('the quote', () => {
   const own = fc.option(fc.record({ price: money, removed: fc.boolean() }))
 
   // The order of precedence, in its simplest form.
-  test('is the first that exists of own price, plan, group plan and list price', () => {
+  test('uses the first of own price, plan, group plan and list price that exists', () => {
     fc.assert(
       fc.property(own, fc.option(plan), fc.option(plan), list, (own, tenantPlan, groupPlan, list) => {
         const live = (rules: typeof tenantPlan) => {
@@ -130,7 +130,7 @@ describe('the quote', () => {
     expect(quote(tariffWith(null, rules.slice(1), null), item, NOW)).toMatchObject({ source: 'PLAN' })
   })
 
-  describe('of a percentage', () => {
+  describe('from a percentage', () => {
     const priced = (amount: bigint) => ({
       currencyCode: 'USD',
       firstAt: 1,
@@ -156,13 +156,13 @@ describe('the quote', () => {
       expect(quoteOf({ currencyCode: '', percent: -1_000_000n, rounding: '.99' }).price).toBe(9_900n)
     })
 
-    test('of the cost is added to the first supplier’s cost, rounded up, and follows that cost', () => {
+    test('of the cost adds it to the first supplier’s cost, rounds up, and follows that cost', () => {
       const ofCost = { currencyCode: '', percent: 100_000n, basis: 'COST' as const, rounding: '.49/.99' }
       expect(quoteOf(ofCost)).toMatchObject({ price: 24_900n, source: 'PLAN', changedAt: 9 })
       expect(quoteOf(ofCost, [routeOf(23_000n, 'USD'), routeOf(10_000n, 'USD')]).price).toBe(29_900n)
     })
 
-    test('of a cost that is unknown or in a different currency leaves the list price', () => {
+    test('of the cost falls back to the list price if the cost is unknown or in a different currency', () => {
       const ofCost = { currencyCode: '', percent: 100_000n, basis: 'COST' as const }
       for (const routes of [[], [routeOf(null, null)], [routeOf(1n, 'EUR')]]) {
         expect(quoteOf(ofCost, routes)).toMatchObject({ price: 50_000n, source: 'LIST', changedAt: 9 })

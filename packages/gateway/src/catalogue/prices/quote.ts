@@ -25,7 +25,7 @@ export function quote(tariff: Tariff, item: Priced, now: number): Quote {
   const retailPrice = list && !list.removed ? list.retailPrice : null
   const own = tariff.ownPrices.get(item.packageCode)
   if (own && !own.removed) {
-    // A change to the list price counts here too, because retailPrice comes from it.
+    // A change to the list price also counts here, because retailPrice depends on it.
     const changedAt = Math.max(own.updatedAt, list?.updatedAt ?? 0)
     return { price: own.price, retailPrice, source: 'OWN', decidedBy: null, changedAt }
   }
@@ -62,9 +62,9 @@ export function listPriceIn({ prices }: Pick<Priced, 'prices'>, currencyCode: st
 export type NoPrice = 'NO_LIST_PRICE' | 'NO_COST' | 'TOO_HIGH'
 
 /**
- * Returns the price by a rule, or why it gives none. TOO_HIGH means that the package has no price; for the other reasons
- * the next rule is used. A percentage does not put a package without a list price on sale, not even a percentage of its
- * cost.
+ * Returns the price that a rule yields, or the reason why it yields none. TOO_HIGH means that the package has no price; for
+ * the other reasons the next rule is used. A percentage does not put a package without a list price on sale, not even a
+ * percentage of its cost.
  */
 export function priceByRule(
   rule: PlanRule,
@@ -91,8 +91,8 @@ export interface Period {
 }
 
 /**
- * The time until which the tenant had a price for the package while it was on sale: infinite if it still has one, undefined
- * if it never had one. The change feed reports packages that a tenant lost, never those that it could not see.
+ * When the tenant last had a price for the package while it was on sale: infinite if it still has one, undefined if it
+ * never had. The change feed reports packages that a tenant has lost, never packages that it could not see.
  */
 export function pricedUntil(
   tariff: Tariff,
@@ -132,7 +132,7 @@ function periodOf({ firstAt, updatedAt, removed }: Pick<ListPrice, 'firstAt' | '
   return { from: firstAt, until: removed ? updatedAt : Number.POSITIVE_INFINITY }
 }
 
-/** A plan and the period in which it applies to a tenant (ms), from first to last, ignoring interruptions. */
+/** A plan and the period in which it applies to a tenant (ms), from first to last, regardless of interruptions. */
 export interface PlanPeriod {
   readonly plan: Plan
   readonly planName: string

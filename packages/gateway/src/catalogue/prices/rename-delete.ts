@@ -7,9 +7,9 @@ import type { ChangeDeps } from '../packages/put-packages.ts'
 
 /*
  * Deletes and renames plans and groups. Rows are never deleted, because the change feed reports past states
- * (docs/decisions/0018): a deleted plan is marked as removed, and its name may be used again. Renaming creates a plan that
- * replaces the old one in the same version of the catalogue: no price changes, and the feed reports the packages of its tenants
- * once.
+ * (docs/decisions/0018): a deleted plan is marked as removed, and its name can be used again. Renaming creates a plan that
+ * replaces the old one in the same version of the catalogue: no price changes, and the feed reports the packages of its
+ * tenants once.
  */
 
 type Kind = 'plan' | 'group'
@@ -128,7 +128,9 @@ interface AssignmentTable {
   target: string
 }
 
-/** Ends the assignments of the old name and starts the same ones under the new name. `at` is unique, so it identifies them. */
+/**
+ * Ends the assignments of the old name and starts the same ones under the new name. `at` is unique, so it identifies them.
+ */
 function moveAssignments(tx: Tx, { table, owner, target }: AssignmentTable, from: string, to: string, at: Date): void {
   tx.send({
     text: `update ${table} set removed = true, updated_at = $2 where ${target} = $1 and not removed`,

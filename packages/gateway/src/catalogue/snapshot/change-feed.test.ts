@@ -15,7 +15,7 @@ const BUYERS: readonly Buyer[] = [
 const history = fc.array(arbitraryChanges('A'), { maxLength: 20, size: 'max' })
 const historyWithTopUps = fc.array(arbitraryChanges('A', 'A_TOPUP'), { maxLength: 20, size: 'max' })
 
-/** A snapshot and the time after these changes, each of which takes one millisecond. */
+/** The snapshot and the time after these changes, which are one millisecond apart. */
 const after = (changes: readonly Change[]) =>
   LoadedSnapshot.empty({ linkKey: Buffer.alloc(32), databaseClock: { now: () => changes.length } }).with(
     rowsAfter(changes)(Number.NEGATIVE_INFINITY),
@@ -75,7 +75,7 @@ function expectPollersToKnow(changes: readonly Change[], type: PackageType): voi
   }
 }
 
-test('a poller that polls at any interval knows its tenant’s packages and prices after each poll', () => {
+test('polling at any interval keeps a tenant’s packages and prices up to date', () => {
   fc.assert(
     fc.property(history, (changes) => expectPollersToKnow(changes, 'BASE')),
     {
@@ -87,7 +87,7 @@ test('a poller that polls at any interval knows its tenant’s packages and pric
         [[onSale, rule, given, taken, { ...rule, removed: true }, given]],
         // A tenant’s price is a percentage of a cost, which changes and then becomes unknown.
         [[onSale, price, { ...rule, ...ofCost }, given, cost, { ...cost, isKnown: false }]],
-        // Rules begin and end while nothing changes that concerns the package.
+        // Rules begin and end while nothing else about the package changes.
         [[onSale, given, { ...rule, from: 9 }, ...Array<typeof waiting>(8).fill(waiting)]],
         [[onSale, given, { ...rule, lasts: 4 }, ...Array<typeof waiting>(4).fill(waiting)]],
         [[onSale, price, given, { ...wideRule, lasts: 4 }, ...Array<typeof waiting>(4).fill(waiting)]],
@@ -98,7 +98,7 @@ test('a poller that polls at any interval knows its tenant’s packages and pric
   )
 }, 60_000)
 
-test('a poller that polls at any interval knows all TOPUP packages and which packages can be topped up', () => {
+test('polling at any interval keeps the TOPUP packages, and what can be topped up, up to date', () => {
   const topUp = { ...onSale, code: 'A_TOPUP' }
   const topUpPrice = { ...price, code: 'A_TOPUP' }
   fc.assert(
@@ -115,7 +115,7 @@ test('a poller that polls at any interval knows all TOPUP packages and which pac
         [[onSale, price, topUp, { ...own, code: 'A_TOPUP' }, { ...own, code: 'A_TOPUP', removed: true }]],
         // A plan gives the TOPUP package its only price, and is then taken away from the tenant.
         [[onSale, price, topUp, { ...rule, code: 'A_TOPUP' }, topUpPrice, given, taken]],
-        // The TOPUP package moves to another supplier and back, and the other one follows it.
+        // The TOPUP package moves to another supplier and back, and the BASE package follows it.
         [[onSale, price, topUp, topUpPrice, moved('A_TOPUP', 'other')]],
         [[onSale, price, topUp, topUpPrice, moved('A_TOPUP', 'other'), moved('A_TOPUP', 'sandbox')]],
         [[onSale, price, topUp, topUpPrice, moved('A', 'other')]],
@@ -140,7 +140,7 @@ test('a package can be topped up if and only if a TOPUP package for it is availa
   )
 }, 60_000)
 
-test('a package that a tenant could never buy is not listed, unless something that had ended began again', () => {
+test('a package that a tenant could never buy is not listed, in histories where nothing begins twice', () => {
   fc.assert(
     fc.property(history, (changes) => {
       const once = withoutReturns(changes)
@@ -158,7 +158,7 @@ test('a package that a tenant could never buy is not listed, unless something th
         [[draft, price, { ...price, removed: true }, onSale]],
         [[draft, own, { ...own, removed: true }, onSale]],
         [[draft, rule, given, taken, onSale]],
-        // It got its first price after it was taken off sale.
+        // It got its first price after going off sale.
         [[onSale, draft, price]],
         [[onSale, draft, own]],
         [[onSale, draft, price, { ...price, removed: true }]],
@@ -183,7 +183,7 @@ function withoutReturns(changes: readonly Change[]): Change[] {
       const plan = 'plan' in one ? one.plan : ''
       const key = `${scope} ${plan} ${detail}`
       const starts = one.kind === 'package' ? one.onSale : !one.removed
-      // A tenant has one plan at a time: the next one ends it.
+      // A tenant has one plan at a time: a new plan ends the current one.
       const slot = one.kind === 'plan' || one.kind === 'group plan' || one.kind === 'group' ? one.kind : key
       const before = live.get(slot)
       if (starts) {

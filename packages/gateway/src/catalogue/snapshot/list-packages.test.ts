@@ -58,7 +58,7 @@ const list = (source: ListSource, request: PackageListRequest, tenantId = 'T', n
 const codes = (source: ListSource, request: PackageListRequest) =>
   list(source, request).packageList.map((item) => item.packageCode)
 
-test('pages of any size contain every package once, newest first, even if some packages are off sale', () => {
+test('pages of any size list every package once, newest first, even if some packages are off sale', () => {
   const packages = fc.uniqueArray(
     fc.record({
       packageCode: fc.string({ minLength: 1, maxLength: 3 }),
@@ -173,12 +173,12 @@ describe('coversAll, volumeMin and durationMin', () => {
     expect(codes(source, request)).toEqual(expected)
   })
 
-  test('packages that were taken off sale are listed whatever these filters say', () => {
+  test('packages taken off sale are listed regardless of these filters', () => {
     const request = { updatedSince: '1970-01-01T00:00:00.000Z', coversAll: ['JP', 'KR'], volumeMin: 1, durationMin: 25 }
     expect(codes(source, request)).toEqual(['ASIA', 'GONE'])
   })
 
-  test('a cursor belongs to the set of countries, in any order, and to both minimums', () => {
+  test('a cursor is valid for the same countries in any order and the same minimums', () => {
     const { nextCursor } = list(source, { coversAll: ['JP', 'KR'], volumeMin: 1, pageSize: 1 })
     const next = (request: PackageListRequest) => codes(source, { ...request, cursor: nextCursor! })
     expect(next({ coversAll: ['KR', 'JP', 'KR'], volumeMin: 1 })).toEqual(['WORLD', 'PASS'])

@@ -19,8 +19,8 @@ import type { PackageIndex } from './package-index.ts'
 import type { CataloguePackage } from './snapshot-package.ts'
 
 /**
- * Returns one page of `package/list`, newest first by (createTime, packageCode). This key never changes, so a package that is
- * edited between two pages neither moves nor goes missing. A binary search finds the start of a page.
+ * Returns one page of `package/list`, newest first by (createTime, packageCode). This key never changes, so a package
+ * edited between two pages neither moves nor disappears. A binary search finds the start of a page.
  *
  * @param esim list only the packages that fit this eSIM; without a supplier, the eSIMs of this package
  */
@@ -49,7 +49,7 @@ export function listPackages(
     const item = index.packages[position]!
     const shown = since === undefined && !isWanted(item, request) ? undefined : show(item)
     if (!shown) continue
-    // If there is one package more than fits on the page, there is a next page.
+    // One package more than fits on the page means that there is a next page.
     more = packageList.length === size
     if (more) break
     packageList.push(shown)
@@ -60,8 +60,8 @@ export function listPackages(
 }
 
 /**
- * Checks coversAll, volumeMin and durationMin. A package that the tenant can no longer buy is listed whatever they say: a
- * dealer's copy may have it from a time when it passed.
+ * Checks coversAll, volumeMin and durationMin. A package that the tenant can no longer buy is listed regardless of them,
+ * because a dealer may have a copy from when it passed.
  */
 function isWanted(item: CataloguePackage, { coversAll, volumeMin, durationMin }: PackageListRequest): boolean {
   if (coversAll != null && !coversAll.every((country) => covers(item.coverage, country))) return false
@@ -96,7 +96,7 @@ function before(source: ListSource, position: Position): number {
 
 /**
  * The next `updatedSince`. The answer includes everything up to this version, and a later version has a later time. Without
- * changes it advances with the clock, so that pollers with an overlap are not sent the last change forever.
+ * changes it advances with the clock, so that pollers with an overlap do not receive the last change forever.
  */
 function asOf({ changedAt, now }: ListSource): number {
   return Math.max(changedAt + 1, now - COMMIT_WITHIN_MS)
@@ -122,7 +122,7 @@ function createPrefilter(
 
 const NO_POSITIONS: ReadonlySet<number> = new Set()
 
-/** BASE packages with a changed top-up: they may have gained their first one or lost their last one. */
+/** BASE packages with a changed top-up: they may have gained their first top-up or lost their last. */
 function basesOfTopUps({ index, touchedAt }: ListSource, changedAfter: number): ReadonlySet<number> {
   if (changedAfter === Number.NEGATIVE_INFINITY) return NO_POSITIONS
   const bases = new Set<number>()
@@ -208,7 +208,7 @@ function onlyChanged(
 }
 
 interface TopUps {
-  /** The tenant may buy one of them now. */
+  /** The tenant can currently buy one of them. */
   readonly isSupported: boolean
   /** When one of them last changed for the tenant (ms). */
   readonly changedAt: number
@@ -228,7 +228,7 @@ function topUpsOf(index: PackageIndex, tariff: Tariff, item: CataloguePackage, n
   return { isSupported, changedAt }
 }
 
-/** When the tenant could no longer buy the package; undefined if it never could. */
+/** The time from which the tenant could no longer buy the package; undefined if it never could. */
 function leftAt(tariff: Tariff, item: CataloguePackage, quoted: Quote): number | undefined {
   if (!item.everOnSale) return undefined
   const onSale = { from: item.firstOnSaleAt, until: item.onSale ? Number.POSITIVE_INFINITY : item.saleChangedAt }

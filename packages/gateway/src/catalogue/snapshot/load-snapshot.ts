@@ -98,7 +98,7 @@ async function loadOwnPrices(tx: Tx, since: Since): Promise<OwnPriceRow[]> {
   )
 }
 
-/** SQL: an unknown time counts as the earliest possible one. */
+/** SQL: an unknown time counts as the earliest possible time. */
 const FIRST_AT = `coalesce(first_set_at, 'epoch') as first_at`
 
 type Timed<Row> = Omit<Row, 'firstAt' | 'updatedAt'> & { firstAt: Date; updatedAt: Date }

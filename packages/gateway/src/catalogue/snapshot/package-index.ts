@@ -12,7 +12,7 @@ import type { CataloguePackage } from './snapshot-package.ts'
  */
 export class PackageIndex {
   readonly packages: readonly CataloguePackage[]
-  /** Identifies the positions: later indexes share this object as long as no position changes. */
+  /** Identifies the positions: later indexes share this object while no position changes. */
   readonly order: object
   readonly #positions: ReadonlyMap<string, number>
   readonly #lookups: Lookups
@@ -85,7 +85,7 @@ export class PackageIndex {
     return this.#lookups.topUpFlags
   }
 
-  /** TOPUP packages that fit the eSIMs of a BASE package: those of one supplier, or of any of its suppliers. */
+  /** TOPUP packages that fit a BASE package's eSIMs: those from one supplier, or from any of its suppliers. */
   topUpsOf(base: CataloguePackage, supplier?: string): readonly number[] {
     const keys = supplier === undefined ? fitKeys(base) : [fitKey(base, supplier)]
     return this.#related(keys, 'topUps')
@@ -102,7 +102,7 @@ export class PackageIndex {
     return keys.length > 1 ? [...new Set(lists)].sort((a, b) => a - b) : lists
   }
 
-  /** Packages that match all words of the keyword. The result is the same for every tenant, so it is cached. */
+  /** Packages that match all words of the keyword. Cached, because the result is the same for every tenant. */
   byKeyword(keyword: string): readonly number[] {
     const words = splitKeyword(keyword)
     const key = words.join(' ')
@@ -216,8 +216,8 @@ interface NewRows {
 }
 
 /**
- * Holds one or two numbers per package with which lists can skip it without computing its price: reading 50 000 objects
- * takes 60 ms, reading 50 000 adjacent numbers 0.1 ms. Updated from version to version.
+ * One or two numbers per package, with which lists can skip it without computing its price: reading 50 000 objects takes 60
+ * ms, reading 50 000 adjacent numbers 0.1 ms. Updated from version to version.
  */
 export class Prefilter {
   /** By position: when the package or its price for any tenant last changed (ms). */
@@ -263,7 +263,7 @@ export class Prefilter {
 
   /**
    * By position: 1 if the list or a plan has, or had, a price in the currency. Own prices are checked for each tenant.
-   * Takes one array in memory for each currency that a tenant has.
+   * Takes one array in memory per tenant currency.
    */
   pricedIn(currencyCode: string): Uint8Array {
     const known = this.#priced.get(currencyCode)

@@ -12,12 +12,12 @@ type ArrivalDeps = Pick<Deps, 'config' | 'db' | 'log' | 'loops' | 'outbound'>
 
 /**
  * Opens this cell for tenants whose old cell has closed, in case the mover was killed before it could. Only the commit that
- * closes the source decides, so this cell asks a node of the source whether that has happened: the databases of the two cells
- * have no connection to each other.
+ * closes the source decides, so this cell asks one of the source's nodes whether it has closed: the two cells' databases
+ * are not connected.
  */
 export function arrivalLoop(deps: ArrivalDeps): Loop {
   const { config, db, log } = deps
-  /** Moves that have already been logged because their source does not answer. */
+  /** Moves whose unresponsive source has already been logged. */
   const reported = new Set<string>()
   async function open(move: ArrivingMove & { otherCell: string }): Promise<void> {
     const { tenantId, moveId, otherCell } = move

@@ -1,13 +1,13 @@
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import type { CellNode } from '../cells-file.ts'
 
-/** A cell as the mover uses it: through its database. */
+/** A cell as the mover sees it: through its database. */
 export interface MovingCell {
   name: string
   db: Db
 }
 
-/** A tenant that moves from one cell to another. */
+/** A tenant's move from one cell to another. */
 export interface Move {
   moveId: string
   tenantId: string
@@ -16,7 +16,7 @@ export interface Move {
 }
 
 interface ListedNodes {
-  /** API nodes as listed in the cells file, through which the other cell reaches this one. */
+  /** API nodes from the cells file, through which the other cell reaches this one. */
   nodes: readonly CellNode[]
 }
 
@@ -35,7 +35,7 @@ export function inCell<Result>(
   })
 }
 
-/** The same, read-only on the snapshot that the first statement takes. */
+/** The same, read-only, on the snapshot of the first statement. */
 export function inSnapshot<Result>(
   { db }: MovingCell,
   tenantId: string,

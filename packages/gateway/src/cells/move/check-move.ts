@@ -6,13 +6,13 @@ import { migrationsFolder } from '#platform/package-root.ts'
 import type { Move, MovingCell } from './cell-session.ts'
 import { findMove } from './move-state.ts'
 
-/** How many names a message lists. */
+/** The number of names that a message lists. */
 const NAMED_MAX = 10
 
 /** Finds what prevents a move, or what would be lost by it. @returns sentences that say what to do */
 export async function findObstacles(move: Move): Promise<string[]> {
   const release = await findOtherRelease(move)
-  if (release.length > 0) return release // the other checks need both cells to have the same tables
+  if (release.length > 0) return release // the other checks need identical tables in both cells
   const found = await Promise.all([
     findOtherKeys(move),
     findRecovering(move),
@@ -33,7 +33,7 @@ export async function requireOneRelease(move: Move): Promise<void> {
   if (faults.length > 0) throw new Refusal(409, 'OTHER_RELEASE', faults.join(' '))
 }
 
-/** Compares both databases with this release, so that they also have the same tables as each other. */
+/** Compares both databases with this release, so that their tables also match each other. */
 async function findOtherRelease({ source, target }: Move): Promise<string[]> {
   return (await Promise.all([source, target].map(whyOtherRelease))).flat()
 }
@@ -81,7 +81,7 @@ async function findPresent({ source, target, tenantId, moveId }: Move): Promise<
   const known = await findMove(target.db, tenantId)
   const [present] = await target.db.query({ text: 'select from tenants where tenant_id = $1', values: [tenantId] })
   const left = known?.direction === 'OUT' && known.state === 'DONE'
-  if (present && known?.moveId !== moveId && !left) return [`Cell ${target.name} has this dealer already.`]
+  if (present && known?.moveId !== moveId && !left) return [`Cell ${target.name} already has this dealer.`]
   const emails = await listNames(source.db, 'select email as name from people where tenant_id = $1 order by 1', [
     tenantId,
   ])
@@ -92,10 +92,10 @@ async function findPresent({ source, target, tenantId, moveId }: Move): Promise<
   )
   return taken.length === 0
     ? []
-    : [`These people have accounts in cell ${target.name} already: ${shortList(taken, NAMED_MAX)}.`]
+    : [`These people already have accounts in cell ${target.name}: ${shortList(taken, NAMED_MAX)}.`]
 }
 
-/** Finds what the tenant's rows refer to but the target does not have. */
+/** Finds references in the tenant's rows that the target lacks. */
 async function findMissing({ source, target, tenantId }: Move): Promise<string[]> {
   const wanted = {
     'packages (package import)': [
@@ -131,8 +131,8 @@ async function findMissing({ source, target, tenantId }: Move): Promise<string[]
 }
 
 /**
- * Codes in stock stay in their cell, so an item whose code is in doubt must be resolved there: the other cell would find no
- * code for it, and sell another one. Only an open attempt reveals an item that a stopped worker has requested.
+ * Codes in stock stay in their cell, so an item with a code in doubt must be resolved there: the other cell would not find
+ * the code, and would sell another one. Only an open attempt reveals an item that a stopped worker has requested.
  */
 export async function findOpenStock({ source, tenantId }: Move): Promise<string[]> {
   const [open] = await source.db.query<{ count: number }>({
@@ -147,7 +147,7 @@ export async function findOpenStock({ source, tenantId }: Move): Promise<string[
     values: [tenantId],
   })
   if (open!.count === 0) return []
-  return [`${open!.count} eSIMs from stock are not decided yet, and stock stays in its cell: resolve them first.`]
+  return [`${open!.count} eSIMs from stock are still undecided, and stock stays in its cell: resolve them first.`]
 }
 
 const STOCKS = `select supplier from suppliers where type = 'stock'`

@@ -10,7 +10,7 @@ import { arrayOf, deleteRows, HASHED_ROW, type HashedRow, type ReadRows, readRow
 /** Rows per statement: a few hundred kilobytes, and a few tens of milliseconds of work for the source. */
 const PAGE_ROWS = 500
 
-/** The tables of a move. They are described once, when it begins. */
+/** The tables of a move, described once when it begins. */
 export interface Shapes {
   /** In copy order. */
   moved: TableShape[]
@@ -195,7 +195,7 @@ interface Note {
 }
 
 /**
- * Large enough that all rows of one transaction are read together. Otherwise a unique value could be in two rows of the target.
+ * Large enough to read all rows of one transaction together. Otherwise, a unique value could be in two rows of the target.
  */
 const NOTES_MAX = 4_000
 

@@ -77,7 +77,7 @@ export async function removeMoved(ids: Ids, by: By, cell: MovingCell, tenantId: 
   }
   await removeTenant(cell, tenantId)
   await cell.db.tx(async (tx) => {
-    // The dealer's own audit log was moved with it, so this entry belongs to the deployment.
+    // The dealer's own audit log has moved with it, so this entry belongs to the deployment.
     audit(tx, ids, {
       tenantId: null,
       subject: tenantId,

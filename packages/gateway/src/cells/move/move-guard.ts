@@ -3,7 +3,7 @@ import { sqlState } from '@dealer-esim/lib/postgres/errors.ts'
 import type { MovingCell } from './cell-session.ts'
 import type { TableShape } from './table-shape.ts'
 
-/** Writers of the table queue behind this lock while it waits, so it waits only briefly. */
+/** Writers of the table queue behind this lock while it waits, so it must not wait long. */
 const LOCK_TIMEOUT_MS = 100
 const RETRY_MS = 50
 /** Long enough for a vacuum of a large table, which conflicts with the guard's lock, to end. */

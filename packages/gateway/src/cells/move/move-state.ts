@@ -97,7 +97,7 @@ function entering({ tenantId, moveId }: Move, state: MoveState) {
   }
 }
 
-/** How long loops are kept from starting new work for the tenant. Work already started continues. */
+/** How long loops are kept from starting new work for the tenant. Work in progress continues. */
 export async function holdWork({ source, tenantId }: Move, forMs: number): Promise<void> {
   await source.db.query({
     text: `update tenant_moves set held_until = clock_timestamp() + $2 * interval '1 millisecond'

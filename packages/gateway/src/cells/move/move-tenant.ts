@@ -95,7 +95,8 @@ async function createPartitionsOf({ source, target }: Move): Promise<void> {
   })
   for (const { table, hour } of oldest) {
     const partitioned = PARTITIONED.find((each) => each.table === table)!
-    // The move needs them: it fails here while a backup reads, not when it copies rows.
+    // The move needs these partitions. Creating them here makes it fail early, not while copying rows, if a backup is being
+    // read.
     await createPartitions(target.db, [{ ...partitioned, unless: undefined }], hour * HOUR_MS)
   }
 }

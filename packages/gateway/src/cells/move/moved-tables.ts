@@ -8,12 +8,12 @@ interface MovedTable {
   table: string
   /**
    * How a changed row is rewritten in the target. `replace`: deleted and inserted, so that a value that is unique within
-   * the tenant may move from row to row. `update`: in place, because other rows refer to it.
+   * the tenant may move between rows. `update`: in place, because other rows refer to it.
    */
   again: 'replace' | 'update'
 }
 
-/** The tables in the order in which they are copied: each after those that it references. */
+/** The tables in copying order: each one after the tables that it references. */
 export const MOVED_TABLES: readonly MovedTable[] = [
   { table: 'tenants', again: 'update' },
   ...replaced('tenant_secrets', 'tenant_keys'),
@@ -55,7 +55,7 @@ export const SUPPLIER_BOOKS: readonly SupplierBook[] = [
   { table: 'es2plus_orders', key: 'key' },
   { table: 'esim_go_orders', key: 'key' },
   { table: 'mobimatter_orders', key: 'key' },
-  // Each cell's sandbox counts its own ICCIDs. The profile keeps the one that was delivered.
+  // Each cell's sandbox counts its own ICCIDs. The profile keeps the delivered one.
   { table: 'sandbox_issued', key: 'key', own: 'iccid_number' },
   { table: 'sandbox_actions', key: 'esim_key' },
 ]

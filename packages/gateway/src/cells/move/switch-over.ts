@@ -28,7 +28,7 @@ const POLL_MS = 50
 const COMPARISONS_MAX = 3
 
 export interface Switched {
-  /** How long the source refused requests of the tenant, until it was closed. */
+  /** How long the source refused the tenant's requests before it was closed. */
   fencedMs: number
 }
 

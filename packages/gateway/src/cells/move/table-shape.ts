@@ -6,7 +6,7 @@ export interface TableShape {
   columns: string[]
   /** The primary key. */
   key: { name: string; type: string }[]
-  /** Tables that the rows of this one refer to. */
+  /** Tables that this table's rows reference. */
   references: string[]
 }
 
@@ -62,7 +62,7 @@ export function keyJson({ key }: TableShape): string {
   return `jsonb_build_object(${key.map(({ name }) => `'${name}', t.${name}`).join(', ')})::text`
 }
 
-/** SQL: the rows `t` that have one of the keys of a JSON array, in the order of the keys. */
+/** SQL: the rows `t` with one of the keys in a JSON array, in the order of the keys. */
 export function rowsOfKeys(shape: TableShape, parameter: string): string {
   const equal = shape.key.map(({ name }) => `t.${name} = k.${name}`).join(' and ')
   return `jsonb_populate_recordset(null::${shape.table}, ${parameter}::jsonb) with ordinality k

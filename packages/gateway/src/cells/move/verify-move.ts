@@ -9,8 +9,8 @@ import { DIGEST, rowsOfTable, type TableShape } from './table-shape.ts'
 const NOT_COMPARED: ReadonlySet<string> = new Set(['request_ids'])
 
 /**
- * Compares the number and the digest of rows, table by table: in the source as they are in the snapshot, in the target as they
- * are now. The target has the rows of that snapshot, and only the mover writes it.
+ * Compares the number and the digest of rows, table by table: the source's in the snapshot, the target's now. The target
+ * has the rows of that snapshot, and only the mover writes to it.
  * @returns the tables that differ
  */
 export async function compareTables(snapshot: Tx, { target, tenantId }: Move, { moved }: Shapes): Promise<string[]> {

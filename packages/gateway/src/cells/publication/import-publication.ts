@@ -28,12 +28,12 @@ export interface PublicationReport {
   readonly notPublished: readonly string[]
   /** true if these packages were taken off sale. */
   readonly isTakenOffSale: boolean
-  /** Suppliers of the packages that are missing in this cell. Add them under the same names. */
+  /** The suppliers that packages need and this cell lacks. Add them under the same names. */
   readonly unknownSuppliers: readonly string[]
 }
 
 export interface ImportOptions {
-  /** The name of this cell. */
+  /** This cell's name. */
   readonly cell: string
   /** Changes nothing: makes and reports all changes, then rolls them back. */
   readonly dryRun: boolean
@@ -43,12 +43,12 @@ export interface ImportOptions {
   readonly allowOlder: boolean
 }
 
-/** How many packages are written together. */
+/** The number of packages written together. */
 const BATCH_ROWS = 250
 
 /**
- * Replaces packages, price plans, sale rules and exchange rates with those of another cell, all or nothing, under the
- * catalogue's lock, with the same functions as single changes. Entries that exist only in this cell stay as they are.
+ * Replaces packages, price plans, sale rules and exchange rates with another cell's, all or nothing, under the catalogue's
+ * lock, using the same functions as single changes. Entries that exist only in this cell stay as they are.
  * @throws Refusal that says what to correct
  */
 export async function importPublication(

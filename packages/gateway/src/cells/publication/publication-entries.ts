@@ -141,7 +141,7 @@ function parseEntry(line: string, number: number): PublicationEntry {
     throw unreadable(number, (error as Error).message)
   }
   const kind = (Object.keys(ENTRIES) as Kind[]).find((name) => Object.hasOwn(Object(entry), name))
-  if (kind === undefined) throw unreadable(number, 'it is not an entry of a publication')
+  if (kind === undefined) throw unreadable(number, 'it is not a publication entry')
   const faults = listSchemaFaults(ENTRIES[kind], entry)
   if (faults.length > 0) throw unreadable(number, faults.join('; '))
   return entry as PublicationEntry

@@ -61,7 +61,7 @@ function listSaleRules(tx: Tx): Promise<PublishedSaleRule[]> {
   })
 }
 
-/** Leaves out rules whose time has passed: no importing cell would accept them. */
+/** Leaves out expired rules, which no importing cell would accept. */
 function publishedPlan({ planName, displayName, rules }: PlanDetails, now: number) {
   return {
     planName,

@@ -85,7 +85,7 @@ export function unknownSupplierText(name: string): string {
 
 const ERRORS_SHOWN = 50
 const CHANGES_SHOWN = 100
-/** How many are shown after an import: its dry run shows more. */
+/** The number shown after an import: its dry run shows more. */
 const DOUBTS_SHOWN = 10
 
 function errorText({ row, column, packageCode, value, reason }: ImportReport['errors'][number]): string {

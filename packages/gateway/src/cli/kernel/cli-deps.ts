@@ -24,7 +24,7 @@ import { nameWithKeys } from '#platform/deployment/peers.ts'
 import { migrationsFolder } from '#platform/package-root.ts'
 import { maintainPartitions } from '#platform/retention/retention-table.ts'
 
-/** The dependencies of admin commands: those of the gateway that a command needs and can create quickly. */
+/** The dependencies of admin commands: those of the gateway's that a command needs and can create quickly. */
 export interface AdminDeps {
   config: Config
   /** The database in use, which may be an embedded one. */
@@ -44,7 +44,7 @@ export interface AdminDeps {
   wakeNow(): Promise<void>
 }
 
-/** Makes several changes in one transaction: all or none. */
+/** Makes several changes in one transaction: all of them or none. */
 export function inTransaction<Result>(deps: AdminDeps, work: (deps: AdminDeps) => Promise<Result>): Promise<Result> {
   return deps.db.tx((tx) => work({ ...deps, db: joinTransaction(deps.db, tx) }))
 }

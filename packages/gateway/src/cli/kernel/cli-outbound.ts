@@ -29,7 +29,7 @@ export async function withOutbound<Result>(
   { clock }: Pick<AdminDeps, 'clock'>,
   work: (outbound: Outbound) => Promise<Result>,
 ): Promise<Result> {
-  // Loaded here because it takes a megabyte, and most commands do not open outgoing connections.
+  // Loaded here because it takes a megabyte, and most commands open no outgoing connections.
   const { createOutbound } = await import('@dealer-esim/lib/outbound/outbound.ts')
   const outbound = createOutbound({ clock })
   try {

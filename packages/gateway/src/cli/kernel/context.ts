@@ -67,7 +67,7 @@ function osUser(): string {
   }
 }
 
-/** Only systemd, started by root, writes below this folder. */
+/** Only systemd, started by root, writes to this folder. */
 const CREDENTIALS = /^\/run\/credentials\/[\w@.:-]+$/
 
 function callerFromSystemd(folder: string | undefined): string | undefined {

@@ -6,14 +6,14 @@ export function questionText(question: FileQuestion): string {
   const unknown = question.headers.filter(({ column }) => column === null)
   const examples = unknown.map(({ header, example }) => `  ${header}${example === '' ? '' : `   such as ${example}`}`)
   return [
-    'Say which of our columns these are with --map, such as --map "NAME=HEADER,…". Those that it leaves out are not read.',
+    'Use --map to say which of our columns these are, such as --map "NAME=HEADER,…". Columns that it leaves out are not read.',
     ...examples,
   ].join('\n')
 }
 
 const READINGS_SHOWN = 6
 
-/** Encodings in which the rows read the same are shown together. */
+/** Encodings with identical results are shown together. */
 function encodingText({ choices }: EncodingQuestion): string {
   const readings = new Map<string, string[]>()
   for (const { encoding, rows } of choices) {

@@ -23,7 +23,7 @@ export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]
     .join('\n')
 }
 
-/** Formats the names and values of one object, values aligned. */
+/** Formats the names and values of one object, with aligned values. */
 export function fields(pairs: readonly (readonly [name: string, value: string])[]): string {
   const widest = Math.max(...pairs.map(([name]) => width(name)))
   return pairs

@@ -23,7 +23,7 @@ export function doctorCommand(doctor: Command, context: AdminContext): void {
     .action(async () => report(context, await examineInstallation()))
 }
 
-/** Examines what the environment of this process configures. */
+/** Examines the configuration in this process's environment. */
 export async function examineInstallation(): Promise<Finding[]> {
   const { config, faults } = inspectConfig(process.env, [])
   const database = await findDatabase(config)
@@ -47,11 +47,11 @@ async function findDatabase(config: Partial<Config>): Promise<FoundDatabase> {
   const none = (findings: Finding[]) => ({ url: undefined, findings, stop: async () => {} })
   const { databaseUrl, deployment, dataDir } = config
   if (databaseUrl !== undefined) return { ...none([]), url: databaseUrl }
-  // In other deployments, a missing DATABASE_URL is already a fault of the configuration.
+  // In other deployments, a missing DATABASE_URL is reported as a configuration fault.
   if (deployment !== 'local' || dataDir === undefined || isGiven('DATABASE_URL')) return none([])
   const result = (state: Finding['state'], message: string) => none([{ check: 'database', state, message }])
   if (!existsSync(join(dataDir, 'postgres'))) {
-    // Not a warning, because every new machine is in this state. On a server it explains why nothing else was checked.
+    // Not a warning, because every new machine is in this state. On a server, it explains why nothing else was checked.
     const assumed = isGiven('DEPLOYMENT') ? '' : 'DEPLOYMENT is not set, so a local gateway was assumed. '
     const server = assumed && ' On a server, give this command the variables of its gateway (docs/running.md).'
     return result('OK', `${assumed}There is no database in ${dataDir} yet; the first npm start creates it.${server}`)

@@ -55,7 +55,7 @@ export function restoreCommand(restore: Command, context: AdminContext): void {
 
 const PROGRESS_ROWS = 100_000
 
-/** Never creates a key: a new one opens no backup. */
+/** Never creates a key, because a new one opens no backup. */
 function findMasterKeys({ masterKeys, dataDir }: Config): readonly [Buffer, ...Buffer[]] {
   if (masterKeys !== undefined) return masterKeys
   if (existsSync(join(dataDir, 'master.key'))) return [ensureLocalMasterKey(dataDir)]

@@ -5,10 +5,10 @@ import { amount, currency } from '../prices/price-options.ts'
 
 type Filter = Partial<ProductFilter>
 
-/** Parsed options: the value of each option consists of the rule members that it stands for. */
+/** Parsed options: the value of each option consists of the corresponding rule members. */
 export type RuleOptions = Record<string, SaleRuleInput>
 
-/** Options of `rule set`. Each is parsed into the rule members that it stands for. */
+/** Options of `rule set`. Each is parsed into the corresponding rule members. */
 export function withRuleOptions(command: Command): Command {
   return command
     .option(

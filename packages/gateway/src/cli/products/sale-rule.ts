@@ -13,7 +13,7 @@ import { count } from '../kernel/text-table.ts'
 import { type RuleOptions, ruleOf, withRuleOptions } from './sale-rule-options.ts'
 import { previewText, ruleTable, ruleText } from './sale-rule-text.ts'
 
-/** Sale rules: which products of suppliers are sold as packages, and at which price. */
+/** Sale rules: which supplier products are sold as packages, and at which price. */
 export function ruleCommands(noun: Command, context: AdminContext): void {
   noun
     .command('list')

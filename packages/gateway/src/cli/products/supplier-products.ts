@@ -65,7 +65,7 @@ export function supplierProductCommands(supplier: Command, context: AdminContext
               row.cost === null ? 'not listed' : `${formatMoney(row.cost)} ${row.currencyCode}`,
           },
         ]
-        context.print(table(rows, columns, 'Its costs are older than what is kept.'), { costList: rows })
+        context.print(table(rows, columns, 'Its costs are older than the stored ones.'), { costList: rows })
       }),
     )
 }
@@ -105,7 +105,7 @@ async function setEvery(deps: AdminDeps, context: AdminContext, name: string, ev
 
 const FOLLOW_EVERY_MS = 500
 
-/** Reads the catalogue in this process. If a worker is already reading it, shows its progress instead. */
+/** Reads the catalogue in this process. Shows a worker's progress instead if one is already reading it. */
 async function sync(deps: AdminDeps, context: AdminContext, name: string): Promise<void> {
   const result = await withSuppliers(deps, async (suppliers): Promise<SyncResult | SyncState> => {
     requireCatalogue(suppliers, name)
@@ -113,7 +113,7 @@ async function sync(deps: AdminDeps, context: AdminContext, name: string): Promi
     const progress = (products: number) => context.progress(`${products} products …`)
     const claim = await claimSync(deps.db, [name], true)
     if (claim) return runSync(deps, claim, suppliers.get(name)!.supplier, progress)
-    context.progress(`A worker is reading the catalogue of ${name} already.`)
+    context.progress(`A worker is already reading the catalogue of ${name}.`)
     return waitForWorker(deps, name, progress)
   })
   if (result.outcome === 'FAILED')

@@ -40,7 +40,7 @@ async function setLevel(deps: AdminDeps, context: AdminContext, name: string, te
   const human =
     level === null
       ? `The alert about the balance at ${name} is off.`
-      : `You are alerted when your balance at ${name} is below ${formatMoney(level)}.`
+      : `You will be alerted when your balance at ${name} is below ${formatMoney(level)}.`
   context.print(human, { name, alertBelow: level })
 }
 
@@ -49,7 +49,7 @@ async function read(deps: AdminDeps, context: AdminContext, name: string): Promi
     requireBalance(suppliers, name)
     await ensureBalance(deps.db, name)
     const claim = await claimBalance(deps.db, [name], true)
-    if (claim === undefined) return // a worker is reading it at this moment
+    if (claim === undefined) return // a worker is reading it right now
     const outcome = await readBalance(deps, claim, suppliers.get(name)!.supplier)
     if (outcome.kind === 'silent') throw new Refusal(422, 'BALANCE_UNREADABLE', `${outcome.message}.`)
   })
@@ -72,7 +72,7 @@ function printBalances(context: AdminContext, balances: readonly SupplierBalance
     },
     { title: 'MESSAGE', value: messageText },
   ]
-  const empty = 'No balance was read yet. Workers read the balances at suppliers that state one.'
+  const empty = 'No balance has been read yet. Workers read the balances at suppliers that report one.'
   context.print(table(balances, columns, empty), { balanceList: balances })
 }
 

@@ -24,7 +24,7 @@ interface RecordOptions {
 
 const POLL_MS = 500
 
-/** Records what is sent to a supplier and what it answers, for people who fix how an answer is read. */
+/** Records requests to a supplier and its answers, for developers who fix the decoding. */
 export function supplierRecordCommand(supplier: Command, context: AdminContext): void {
   supplier
     .command('record <name>')

@@ -24,7 +24,7 @@ interface KeyOptions {
   expiresAt?: string
 }
 
-/** Restricted keys of a dealer: one for each program, with fewer rights and limits of its own. */
+/** A dealer's restricted keys: one per program, each with its own narrower rights and limits. */
 export function keyCommands(key: Command, context: AdminContext): void {
   withOptions(
     key
@@ -69,7 +69,7 @@ export function keyCommands(key: Command, context: AdminContext): void {
     return context.withDeps(async (deps) => {
       await setKey(deps, tenantId, appKey, input, context.by)
       const changed = (await listKeys(deps.db, tenantId)).find((one) => one.appKey === appKey)!
-      context.print('Changed. The next request of the key is checked against it.', changed)
+      context.print('Changed. It applies from the key’s next request on.', changed)
     })
   })
   key
@@ -78,7 +78,7 @@ export function keyCommands(key: Command, context: AdminContext): void {
     .action((tenantId: string, appKey: string) =>
       context.withDeps(async (deps) => {
         await revokeKey(deps, tenantId, appKey, context.by)
-        context.print('Revoked. Further requests of the key are refused.', { tenantId, appKey })
+        context.print('Revoked. Further requests with the key are refused.', { tenantId, appKey })
       }),
     )
 }

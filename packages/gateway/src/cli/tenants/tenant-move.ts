@@ -132,7 +132,7 @@ async function move(context: AdminContext, deps: AdminDeps, tenantId: string, op
   }
 }
 
-/** The move that another command has begun; undefined if this command begins one. @throws UsageError */
+/** The move that an earlier command has begun; undefined if this command begins a new one. @throws UsageError */
 async function findGoing(source: MovingCell, target: MovingCell, tenantId: string): Promise<string | undefined> {
   const here = await findMove(source.db, tenantId)
   if (here === undefined) {
@@ -204,7 +204,7 @@ function readTargetConfig(source: CellConfig, file: string, { name, environmentF
 }
 
 /**
- * Lets only one command at a time move a dealer. The lock belongs to the session, so it ends with the process.
+ * Allows only one command at a time to move a dealer. The lock belongs to the session, so it ends with the process.
  * @throws UsageError
  */
 async function lockMove({ databaseUrl, databaseSchema }: CellConfig, tenantId: string): Promise<Database> {

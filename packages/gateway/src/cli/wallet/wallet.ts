@@ -41,7 +41,7 @@ export function walletCommands(wallet: Command, context: AdminContext): void {
         const answer = await topUp(deps, input, context.by)
         const balance = `${formatMoney(answer.balanceAfter)} ${answer.currencyCode}`
         const human = answer.replayed
-          ? `This reference was posted before (${timeText(answer.createdAt)}); nothing was posted now. The balance was then ${balance}.`
+          ? `This reference was already posted (${timeText(answer.createdAt)}), so nothing was posted now. The balance was then ${balance}.`
           : `Posted ${formatMoney(answer.amount)}. The balance is ${balance}.`
         context.print(human, answer)
       })

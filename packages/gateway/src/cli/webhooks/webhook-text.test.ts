@@ -14,7 +14,7 @@ test.each([
   ['DEAD', 12, 'Its attempts are no longer in the log.'],
   ['DELIVERED', null, 'Its attempts are no longer in the log.'],
 ] as const)(
-  'describes an event that is %s after %s attempts but has none in the log: %s',
+  'describes an event that is %s after %s attempts, none of which is in the log: %s',
   (deliveryState, attempts, message) => {
     const text = eventText({ ...EVENT, deliveryState, attempts, content: {}, attemptList: [] })
     expect(text.split('\n').at(-1)).toBe(message)

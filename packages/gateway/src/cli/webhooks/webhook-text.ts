@@ -71,7 +71,7 @@ export function eventText(event: EventView & { content: unknown; attemptList: At
   return `${head}\n\n${attempts}`
 }
 
-/** True if the event was sent, even if the log no longer has the attempts: they are deleted before the event. */
+/** True if the event was sent, even if the log no longer contains the attempts, which are deleted before the event. */
 function wasAttempted({ deliveryState, attempts }: EventView): boolean {
   return deliveryState === 'DELIVERED' || (attempts ?? 0) > 0
 }

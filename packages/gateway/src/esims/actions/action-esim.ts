@@ -3,7 +3,7 @@ import { isUuid } from '@dealer-esim/lib/ids.ts'
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { openActionOn, openTopUpsOf } from '#orders/esim-action.ts'
 
-/** How a caller identifies an eSIM: by one member or by both. */
+/** How a caller identifies an eSIM: by one member, or by both. */
 export interface EsimReference {
   esimTranNo?: string | undefined
   iccid?: string | undefined
@@ -26,7 +26,7 @@ export interface EsimState {
   /** The latest delivered top-up. */
   toppedUpAt: Date | null
   createdAt: Date
-  /** The open action that rules out another one; null: none. */
+  /** The open action that blocks another one; null: none. */
   openActionId: string | null
   /** The order of the open top-up that rules out an action; null: none. */
   openTopUpId: string | null

@@ -8,7 +8,7 @@ import { postpone, REVIEW_WAIT_MAX_MS } from './save-action-outcome.ts'
 
 /** The maximum delay of an action whose wakeup was lost. */
 const POLL_MS = 1_000
-/** How many actions this node runs at the same time. */
+/** The number of actions that this node runs simultaneously. */
 const RUNNING_MAX = 200
 const FAILED_MS = 60_000
 
@@ -56,7 +56,7 @@ export async function runDueActions(deps: ActionDeps): Promise<number> {
   return jobs.length
 }
 
-/** Runs one action. Never rejects. If it fails here, the action waits, and eventually goes to review. */
+/** Runs one action. Never rejects. An action that fails here waits, and eventually goes to review. */
 async function runOne(deps: ActionDeps, job: ActionJob): Promise<void> {
   const { tenantId, orderId, actionId } = job
   const identity = { tenantId, orderId, actionId }

@@ -42,7 +42,7 @@ export function isAllowed(action: EsimAction, esim: EsimState): boolean {
   }
 }
 
-/** Checks whether the eSIM is in the state that the action leads to. */
+/** Checks whether the eSIM is in the action's target state. */
 export function isInWantedState(action: EsimAction, { esimStatus, suspended }: EsimState): boolean {
   switch (action) {
     case 'CANCEL':

@@ -11,13 +11,13 @@ import { findEsim } from './action-esim.ts'
 import { LEASE_MS } from './action-lease.ts'
 import { beingAsked } from './operator-action.ts'
 
-/** cancelled: for a cancellation only, the same as done. kept: the supplier changed nothing. */
+/** cancelled: for a cancellation only, same as done. kept: the supplier changed nothing. */
 export type ActionVerdict = 'cancelled' | 'done' | 'kept'
 
 /**
  * Records what a supplier said about an action that it had not answered. A cancelled eSIM is refunded. With an `actionNo`,
- * only that action is resolved: a different one may have begun since the person looked.
- * Locks: the wallet, then the eSIM's order.
+ * only that action is resolved: another one may have begun since the page was loaded. Locks: the wallet, then the eSIM's
+ * order.
  * @throws Refusal if the eSIM has no pending action, or if an eSIM to be refunded was used
  */
 export async function resolveAction(

@@ -14,12 +14,12 @@ import { type ActionJob, LEASE_MS, lockHeld, whileLeased } from './action-lease.
 import { callForAction } from './call-supplier.ts'
 import { postpone, saveOutcome } from './save-action-outcome.ts'
 
-/** An action whose supplier is paused, or not loaded on this node, waits this long. */
+/** The wait for an action whose supplier is paused, or not loaded on this node. */
 const UNAVAILABLE_MS = 10_000
 
 /**
  * Runs a leased action: commits an attempt, calls the supplier, and saves the outcome under the lease. After a crash in
- * between, the lease ends and another worker calls again: suppliers answer a repeat as they answered the first call.
+ * between, the lease ends and another worker repeats the call, which suppliers answer like the first one.
  * @returns the outcome; undefined if the action was no longer open or leased
  */
 export async function runAction(deps: ActionDeps, job: ActionJob): Promise<ActionOutcome | undefined> {

@@ -150,7 +150,7 @@ async function waitOrReview(
   const dueAt = new Date(now.getTime() + Math.ceil(nextMs))
   if (isLate && !isReviewed) {
     await changeAction(tx, deps, tenantId, { action, order, change: { to: 'UNDER_REVIEW', message, dueAt } }, now)
-    const what = `${action.supplier} did not answer the ${nameOf(action)} in time. Nothing is refunded until it does.`
+    const what = `${action.supplier} did not answer the ${nameOf(action)} in time. Nothing will be refunded until it does.`
     const todo = 'Ask the supplier, and record what it says on the eSIM’s page or with esim settle.'
     alertOperators(tx, deps, tenantId, action, `${what} ${todo}`)
     return true
@@ -175,7 +175,7 @@ async function alertIfRefused(tx: Tx, deps: ActionDeps, { tenantId, actionId }: 
     values: [tenantId, actionId],
   })
   if (action === undefined) return
-  const what = `${action.supplier} has carried out the ${nameOf(action)} after it had ended as not done.`
+  const what = `${action.supplier} carried out the ${nameOf(action)} after it had been resolved as not done.`
   const todo = `Repeat it on the eSIM’s page or with esim ${action.action.toLowerCase()}: the supplier confirms it, and a cancelled eSIM is refunded.`
   alertOperators(tx, deps, tenantId, action, `${what} ${todo}`)
 }

@@ -28,7 +28,7 @@ export async function startAction(
   { by, keyLabel = null }: { by?: By; keyLabel?: string | null } = {},
 ): Promise<{ answer: ActionAnswer; isReplay: boolean }> {
   const started = await deps.db.tx(async (tx) => {
-    // Sent with the lock but executed after it: its snapshot shows what the transaction that held the lock has written.
+    // Sent with the lock but executed after it: its snapshot includes what the lock's previous holder wrote.
     const [wallet, earlier] = await Promise.all([
       lockWallet(tx, tenantId),
       findByTransactionId(tx, tenantId, request.transactionId),
@@ -44,8 +44,8 @@ export async function startAction(
 }
 
 /**
- * Brings an eSIM into the state that an action leads to, for callers whose requests have no transactionId. If an action of
- * the same kind is open, even one that an operator began, that action is returned. If the eSIM is already in that state,
+ * Brings an eSIM into the target state of an action, for callers whose requests have no transactionId. If an action of the
+ * same kind is open, even one that an operator began, that action is returned. If the eSIM is already in that state,
  * nothing is done.
  *
  * Locks: the wallet, then the eSIM's order.

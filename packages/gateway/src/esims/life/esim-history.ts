@@ -3,7 +3,7 @@ import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { notFound } from '@dealer-esim/lib/refusal.ts'
 import sql from 'sql-template-tag'
 
-/** A moment in the life of an eSIM. Moments in the future are planned: the last day to install it, its expiry. */
+/** A moment in an eSIM's life. Moments in the future are planned: the last day for installing it, its expiry. */
 export type LifeStep = { at: Date } & (
   | { kind: 'DELIVERED' | 'ACTIVATED' | 'INSTALL_BEFORE' | 'EXPIRES' }
   | { kind: 'STATUS'; status: EsimStatus | SmdpStatus }
@@ -66,7 +66,7 @@ interface EventOfEsim {
   percent: number | null
 }
 
-/** Lists the status changes. The first statuses are those with which the eSIM was delivered. */
+/** Lists the status changes. The first statuses are those at delivery. */
 function changesOf(events: readonly EventOfEsim[]): LifeStep[] {
   const steps: LifeStep[] = []
   let [esim, smdp]: (string | null)[] = ['GOT_RESOURCE', 'RELEASED']

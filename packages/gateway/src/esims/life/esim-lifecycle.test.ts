@@ -69,7 +69,7 @@ describe('notifications', () => {
     ])
   })
 
-  it('with the same second are ordered by rank', () => {
+  it('in the same second are ordered by rank', () => {
     expect(statusesAfter(['DOWNLOAD', 3], ['INSTALLATION', 3])).toEqual(['DOWNLOAD', 'INSTALLATION'])
   })
 
@@ -77,7 +77,7 @@ describe('notifications', () => {
     expect(statusesAfter(['DOWNLOAD', -60])).toEqual(['DOWNLOAD'])
   })
 
-  it('without a change return the same profile', () => {
+  it('that change nothing return the same profile', () => {
     const life = profile({ smdpStatus: 'ENABLED', smdpStatusTime: at(5) })
     expect(afterReport(life, { smdpStatus: 'DOWNLOAD', time: at(1) }, undefined)).toBe(life)
   })
@@ -110,7 +110,7 @@ describe('an installation', () => {
 })
 
 describe('usage', () => {
-  it('reported as a percentage can raise a known usage, but never lower it', () => {
+  it('reported as a percentage can raise the known usage, but never lower it', () => {
     const known = profile({ totalVolume: 1_000n, orderUsage: 850n, usageUpdateTime: at(1) })
     expect(afterReport(known, { remainingPercent: 10, time: at(2) }, undefined)).toMatchObject({ orderUsage: 900n })
     expect(afterReport(known, { remainingPercent: 25, time: at(2) }, undefined)).toBe(known)
@@ -119,7 +119,7 @@ describe('usage', () => {
     expect(afterReport(unlimited, { remainingPercent: 10, time: at(2) }, undefined)).toBe(unlimited)
   })
 
-  it('of which a report names only a part raises a known one, and never lowers it', () => {
+  it('reported only in part can raise the known usage, but never lower it', () => {
     const known = profile({ orderUsage: 850n, usageUpdateTime: at(1) })
     expect(afterReport(known, { usageAtLeast: 900n, time: at(2) }, undefined)).toMatchObject({ orderUsage: 900n })
     expect(afterReport(profile(), { usageAtLeast: 0n, time: at(2) }, undefined)).toMatchObject({ orderUsage: 0n })
@@ -127,14 +127,14 @@ describe('usage', () => {
     expect(afterReport(known, { usageAtLeast: 900n, time: at(0) }, undefined)).toBe(known)
   })
 
-  it('is taken from the newest report, by its own time', () => {
+  it('is taken from the newest report, judged by the report’s own time', () => {
     const first = afterReport(profile(), { usage: 50n, time: at(5) }, undefined)
     expect(afterReport(first, { usage: 40n, time: at(4) }, undefined)).toBe(first)
     expect(afterReport(first, { usage: 60n, time: at(6) }, undefined)).toMatchObject({ orderUsage: 60n })
   })
 })
 
-describe('the status of an eSIM', () => {
+describe('an eSIM’s status', () => {
   it('can be advanced by the supplier, but never moved back', () => {
     const used = afterReport(profile(), { esimStatus: 'USED_UP', time: at(5) }, undefined)
     expect(used.esimStatus).toBe('USED_UP')

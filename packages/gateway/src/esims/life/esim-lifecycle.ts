@@ -14,7 +14,7 @@ export interface ProfileLife {
   usageUpdateTime: Date | null
   totalDuration: number
   installBefore: Date | null
-  /** Only if its supplier reports it. */
+  /** Only if the supplier reports it. */
   installationTime: Date | null
   activateTime: Date | null
   expiredTime: Date | null
@@ -61,7 +61,7 @@ const ESIM_RANK: Record<EsimStatus, number> = {
   REVOKED: 3,
 }
 
-/** Policies with which an eSIM is in use once it is installed. With ON_PURCHASE its time is already running. */
+/** Policies that put an eSIM into use once it is installed. With ON_PURCHASE, its validity is already running. */
 const IN_USE_ONCE_INSTALLED: readonly (ActivationPolicy | undefined)[] = ['ON_INSTALL', 'ON_PURCHASE']
 
 const DAY_MS = 86_400_000
@@ -108,7 +108,7 @@ export function afterReport(
   return sameLife(profile, next) ? profile : next
 }
 
-/** What an event proves to be used, if it is more than is known: a percentage is coarse, and an event may arrive late. */
+/** The usage that an event proves, if it exceeds the known usage: a percentage is coarse, and an event may arrive late. */
 function raisedUsage({ totalVolume, orderUsage }: ProfileLife, report: ProfileReport): bigint | undefined {
   const { usageAtLeast, remainingPercent } = report
   const isShare = totalVolume !== null && remainingPercent !== undefined
@@ -120,7 +120,7 @@ function advances(profile: ProfileLife, to: SmdpStatus, time: Date): boolean {
   const { smdpStatus: from, smdpStatusTime } = profile
   if (from === null) return true
   if (SMDP_RANK[to] < SMDP_RANK[from]) return false
-  // A repeated ENABLED or DISABLED only moves the time, so that an older notification of the other status is ignored.
+  // A repeated ENABLED or DISABLED only updates the time, so that an older notification of the other status is ignored.
   if (from === to && SMDP_RANK[to] !== SMDP_RANK.ENABLED) return false
   // The status at delivery has no notification time, so every notification is newer.
   if (smdpStatusTime === null || time > smdpStatusTime) return true
@@ -142,7 +142,7 @@ export interface AddedPackage {
   /** Bytes; null: unlimited, which adds nothing to a limited volume. */
   volume: bigint | null
   days: number
-  /** If the supplier states it, it is used instead of the days. */
+  /** Replaces the days if the supplier reports it. */
   expiredTime?: Date | undefined
 }
 

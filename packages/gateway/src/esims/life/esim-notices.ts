@@ -25,7 +25,7 @@ export interface NoticeContext {
   settings: NoticeSettings
   /** The database's time. */
   now: Date
-  /** The time since which the hours of `settings` count, if they may not have been applied to this eSIM yet. */
+  /** The time from which the hours in `settings` count, if they may not have been applied to this eSIM yet. */
   hoursSince?: Date | undefined
 }
 

@@ -38,7 +38,7 @@ export function expiryLoop(deps: LifeDeps): Loop {
 
 /** Expires a tenant's profiles whose time is over, the earliest first. */
 export async function expireProfiles(deps: LifeDeps, tenantId: string, signal?: AbortSignal): Promise<void> {
-  // Each query continues after the last eSIM, so that one that cannot be saved does not block the ones after it.
+  // Each query continues after the last eSIM, so that an eSIM that cannot be saved does not block later ones.
   let last = { endedAt: '-infinity', profileId: LOWEST_UUID }
   for (;;) {
     const ended = await deps.db.query<{ orderId: string; profileId: string; endedAt: string }>({

@@ -24,7 +24,7 @@ export async function recordExpiryNotices(deps: LifeDeps, signal: AbortSignal): 
 }
 
 async function recordDue(deps: LifeDeps, signal: AbortSignal): Promise<void> {
-  // Each query continues after the last eSIM, so that one that cannot be saved does not block the ones after it.
+  // Each query continues after the last eSIM, so that an eSIM that cannot be saved does not block later ones.
   let last = { dueAt: '-infinity', profileId: LOWEST_UUID }
   for (;;) {
     const due = await deps.db.query<{ dueAt: string; tenantId: string; orderId: string; profileId: string }>({

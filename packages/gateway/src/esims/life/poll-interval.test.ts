@@ -32,7 +32,7 @@ describe('the polling interval', () => {
     expect(pollEveryS(life(0n, 0), life(1n, 1_000), settings)).toBe(POLL_EVERY_S)
   })
 
-  it('keeps its doubled value for an idle eSIM', () => {
+  it('stays doubled while an eSIM is idle', () => {
     expect(pollEveryS(life(300n, 0), life(300n, 1_000), settings)).toBe(1_800)
     expect(pollEveryS(life(null, 0), life(null, 0), settings)).toBe(1_800)
     expect(pollEveryS(life(300n, 0), life(200n, 1_000), settings)).toBe(1_800)
@@ -42,7 +42,7 @@ describe('the polling interval', () => {
     expect(pollEveryS(life(null, 0, { esimStatus: 'GOT_RESOURCE' }), life(null, 0), settings)).toBe(POLL_EVERY_S)
   })
 
-  it('depends on the end of the volume if there are no thresholds', () => {
+  it('is based on when the volume runs out if there are no thresholds', () => {
     expect(pollEveryS(life(700n, 0), life(800n, 100), { ...settings, usageThresholds: [] })).toBe(100)
     expect(pollEveryS(life(1n, 0), life(2n, 100, { totalVolume: null }), settings)).toBe(POLL_EVERY_S)
     expect(pollEveryS(life(999n, 0), life(1_000n, 100), settings)).toBe(POLL_EVERY_S)

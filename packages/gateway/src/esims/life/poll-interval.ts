@@ -14,8 +14,8 @@ export const POLL_IN_USE_LONGEST_S = 3_600
 export const POLL_UNUSED_LONGEST_S = 4 * 3_600
 
 /**
- * The interval until the next poll: half of the time in which the usage will pass the next threshold, if it grows as it has
- * since the previous report. Without a change, it keeps the interval, which each poll has already doubled. Pure.
+ * The interval until the next poll: half the time until the usage reaches the next threshold, if it keeps growing as it has
+ * since the previous report. Without a change it stays the same, because each poll has already doubled it. Pure.
  */
 export function pollEveryS(before: ProfileLife, after: ProfileLife, { usageThresholds }: NoticeSettings): number {
   const { orderUsage, totalVolume, usageUpdateTime } = after

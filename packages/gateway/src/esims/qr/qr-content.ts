@@ -4,20 +4,20 @@ import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { decryptSecrets } from '../profile-secrets.ts'
 import { INSTALLABLE, type QrSubject, readQrToken, readShareToken, SHARE_ALIVE } from './qr-link.ts'
 
-/** Never log it: it is enough to install the eSIM. */
+/** Never log it: it suffices to install the eSIM. */
 export interface QrContent {
   ac: string
   smdpAddress: string
   /** Empty if the SM-DP+ identifies the eSIM by the device. */
   matchingId: string
   isConfirmationCodeRequired: boolean
-  /** null: none is required, or it is not known. */
+  /** null: none is required, or it is unknown. */
   confirmationCode: string | null
   iccid: string
   packageName: string
   /** The access point that the phone needs, if its supplier specifies one. */
   apn: string | null
-  /** Where the traveller proves their identity, if the eSIM works only then. */
+  /** The page for the traveller's identity check, if the eSIM requires one. */
   kycUrl: string | null
   /** The telephone number of the eSIM, if it has one. */
   msisdn: string | null
@@ -36,7 +36,7 @@ export interface SharedEsim {
   codes: QrContent | undefined
   iccid: string
   packageName: string
-  /** As in `QrContent`: they are needed after the installation, too. */
+  /** As in `QrContent`: also needed after installation. */
   apn: string | null
   msisdn: string | null
   terms: PackageTerms

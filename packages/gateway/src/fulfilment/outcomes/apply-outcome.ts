@@ -38,7 +38,7 @@ export interface HeldLease {
 
 /** The holder of the lease on the orders whose outcomes are saved. */
 export type LeaseState =
-  /** This worker: it releases each order for which it has no other call in progress. */
+  /** This worker: it releases each order in which it has no other call in progress. */
   | HeldLease
   /** Another worker or nobody: a late answer, a supplier's event, reconciliation or an operator. The lease stays. */
   | { leaseToken: undefined }
@@ -47,7 +47,7 @@ type OutcomeDeps = Pick<FulfilmentDeps, 'ids' | 'cipher' | 'orderMetrics'> & {
   suppliers: Pick<Suppliers, 'get'>
 }
 
-/** Collects the changes that outcomes of one tenant make, then writes them together. */
+/** Collects the changes that one tenant's outcomes make, then writes them together. */
 export class OutcomeBatch {
   readonly #deps: OutcomeDeps
   readonly #tenantId: string
@@ -74,7 +74,7 @@ export class OutcomeBatch {
     this.#findPackage = findPackage
   }
 
-  /** Decides which transition from the item's present state a result causes, and applies it. */
+  /** Decides which transition a result causes from the item's current state, and applies it. */
   apply(order: LockedOrder, result: ItemResult): Transition {
     const item = order.items.find((candidate) => candidate.itemNo === result.itemNo)
     if (item === undefined) throw new Error(`order ${order.orderId} has no item ${result.itemNo}`)
@@ -103,8 +103,8 @@ export class OutcomeBatch {
   }
 
   /**
-   * Reassigns an item whose first supplier delivers late: its refusal had become final, and the item had moved on to the
-   * next supplier. The item returns to the first supplier, at today's cost. The next supplier may have sold an eSIM too, so
+   * Reassigns an item whose first supplier delivers late, after its refusal became final and the item moved on to the next
+   * supplier. The item returns to the first supplier, at today's cost. The next supplier may have sold an eSIM too, so
    * it is watched, and that eSIM is cancelled.
    */
   #reassignToSupplier({ orderId }: LockedOrder, item: LockedItem, { supplied, productCode }: Attempt): void {
@@ -254,7 +254,7 @@ export class OutcomeBatch {
     return eventsToSend
   }
 
-  /** The eSIMs of top-ups that no longer hold up the next one. */
+  /** The eSIMs of top-ups that no longer hold up a later top-up. */
   #decidedTopUps(orders: ReadonlyMap<string, LockedOrder>): string[] {
     return [...this.#items].flatMap(([item, orderId]) => {
       const profileId = orders.get(orderId)?.toppedUpProfileId ?? null
@@ -282,7 +282,7 @@ function transitionWithoutAttempt(item: LockedItem, outcome: Outcome, deliveredI
   return { to: 'REFUSED', message: outcome.message }
 }
 
-/** True if the package lists another supplier after the item's present one. */
+/** True if the package lists another supplier after the item's current one. */
 export function hasNextRoute(item: LockedItem, bought: CataloguePackage | undefined): boolean {
   return item.routeNo + 1 < (bought?.routes.length ?? 0)
 }

@@ -35,7 +35,7 @@ function context(parts: Partial<OutcomeContext> = {}): OutcomeContext {
   }
 }
 
-describe('the outcome of a purchase without an earlier one in doubt', () => {
+describe('the outcome of a purchase, with no earlier purchase in doubt', () => {
   it.each([
     ['delivered', DELIVERED, 'DELIVERED'],
     ['refused', REFUSED, 'REFUSED'],
@@ -50,7 +50,7 @@ describe('the outcome of a purchase without an earlier one in doubt', () => {
     expect([REFUSED, RETRY, UNKNOWN].map(to)).toEqual(['NEXT_ROUTE', 'WAITING', 'UNKNOWN'])
   })
 
-  it('lets the item wait or use any supplier if the account lacks money, however old the item is', () => {
+  it('makes an item of any age wait, or frees it for any supplier, if the account lacks money', () => {
     const at = (status: LockedItem['itemStatus'], parts: Partial<OutcomeContext>) =>
       transition(item(status, { requestedAt: ago(DAY_MS) }), NO_MONEY, context(parts))
     const message = 'the account is empty'
@@ -62,7 +62,7 @@ describe('the outcome of a purchase without an earlier one in doubt', () => {
     expect(at('UNKNOWN', { hasNextRoute: true, doubtSince: ago(1_000) }).to).toBe('UNKNOWN')
   })
 
-  it('puts the item in doubt as of the start of the attempt', () => {
+  it('puts the item in doubt from the start of the attempt', () => {
     expect(transition(item('ASKED'), UNKNOWN, context())).toMatchObject({ inDoubtAt: ago(1_000) })
   })
 })
@@ -107,7 +107,7 @@ describe('a refusal after an unknown purchase', () => {
     expect(transition(item('REVIEW'), REFUSED, context({ ...query, doubtSince })).to).toBe('REVIEW')
   })
 
-  it('restarts the doubt only if the query itself may buy', () => {
+  it('restarts the period of doubt only if the query itself may buy', () => {
     const doubtSince = ago(50_000)
     const asked = (queryBuys: boolean) =>
       transition(
@@ -155,7 +155,7 @@ describe('the deadline', () => {
     expect(made.to).toBe('WAITING')
   })
 
-  it('lets an item under review wait for as long as it has been open, from a minute to an hour', () => {
+  it('makes an item under review wait as long as it has been open, from a minute to an hour', () => {
     const waitS = (openMs: number) => {
       const made = transition(item('REVIEW', { requestedAt: ago(openMs) }), UNKNOWN, context())
       return 'retryAt' in made ? (made.retryAt.getTime() - NOW.getTime()) / 1000 : undefined
@@ -173,7 +173,7 @@ describe('a delivered eSIM', () => {
     expect(transition(item(itemStatus), DELIVERED, context())).toEqual({ to: 'ORPHAN', esim })
   })
 
-  it('changes nothing the second time, and becomes an orphan if the item has a different eSIM', () => {
+  it('changes nothing when it is reported again, and becomes an orphan if the item has a different eSIM', () => {
     const to = (deliveredIccid: string) => transition(item('DELIVERED'), DELIVERED, context({ deliveredIccid })).to
     expect([to(esim.iccid), to('8999900000000000025')]).toEqual(['SAME', 'ORPHAN'])
   })
@@ -198,7 +198,7 @@ it('retry delays double from 1 s to a minute with jitter, and respect the suppli
   expect(waitMs(1, 1, { ...RETRY, afterMs: 3_600_000 })).toBe(60_000)
 })
 
-describe('the outcome of a top-up', () => {
+describe('a top-up outcome', () => {
   const TOPPED_UP: Outcome = { kind: 'toppedUp' }
   const topUp = context({ operation: 'TOPUP' })
 
@@ -210,11 +210,11 @@ describe('the outcome of a top-up', () => {
     ['DELIVERED', 'SAME'],
     ['REFUSED', 'ORPHAN_TOP_UP'],
     ['CANCELLED', 'ORPHAN_TOP_UP'],
-  ] as const)('that succeeded for an item that is %s is applied as %s', (status, to) => {
+  ] as const)('of success for an item that is %s is applied as %s', (status, to) => {
     expect(transition(item(status), TOPPED_UP, topUp).to).toBe(to)
   })
 
-  it('puts the item in doubt, as for a purchase, if the outcome is unknown', () => {
+  it('that is unknown puts the item in doubt, as for a purchase', () => {
     const made = transition(item('ASKED'), UNKNOWN, topUp)
     expect(made).toMatchObject({ to: 'UNKNOWN', inDoubtAt: topUp.startedAt })
   })

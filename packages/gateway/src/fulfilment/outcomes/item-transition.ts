@@ -11,11 +11,11 @@ export type Transition =
   /** The item is bought from the next supplier of its package. */
   | { to: 'NEXT_ROUTE'; message: string }
   | { to: 'WAITING'; message: string; retryAt: Date }
-  /** The item is bought from the first supplier that can sell, counting from its present one. */
+  /** The item is bought from the first supplier that can sell, starting with its current one. */
   | { to: 'ANY_ROUTE'; message: string; retryAt: Date }
   | { to: 'UNKNOWN'; message: string; retryAt: Date; inDoubtAt: Date }
   | { to: 'REVIEW'; message: string; retryAt: Date; inDoubtAt: Date | null }
-  /** The item is closed or has a different eSIM, so this one is kept aside. */
+  /** The item is closed or has another eSIM, so this one is kept as an orphan. */
   | { to: 'ORPHAN'; esim: DeliveredEsim }
   /** The package was added although the item has been refunded. It cannot be taken back. */
   | { to: 'ORPHAN_TOP_UP' }
@@ -33,7 +33,7 @@ export interface OutcomeContext {
   traits: Pick<SupplierTraits, 'timeoutMs' | 'graceMs' | 'giveUpAfterMs' | 'queryBuys' | 'findsLate'>
   /** ICCID of the eSIM that the item already has. */
   deliveredIccid: string | undefined
-  /** True if the package lists another supplier after the item's present one. */
+  /** True if the package lists another supplier after the item's current one. */
   hasNextRoute: boolean
   /** From 0 to 1: spreads retries. */
   jitter: number

@@ -16,7 +16,7 @@ export interface Orphan {
 }
 
 /**
- * Keeps the eSIM aside: it is never shown and never debited. Reconciliation cancels it at the supplier if possible
+ * Keeps the eSIM as an orphan: it is never shown and never debited. Reconciliation cancels it at the supplier if possible
  * (reconciliation/cancel-orphans.ts). An eSIM that is found twice is kept only once.
  */
 export async function keepOrphan(

@@ -24,11 +24,11 @@ export interface Attempt {
   operation: 'ORDER' | 'TOPUP' | 'QUERY'
   /** Days of a day pass. */
   periodNum?: number | undefined
-  /** The amount that counts towards the supplier's daily spend limit, if it has one. */
+  /** The amount that counts towards the supplier's daily spend limit, if there is one. */
   spend?: bigint | null
   /** The eSIM that a TOPUP order adds to. */
   topUp?: ToppedUpEsim | undefined
-  /** The supplier's own name for the purchase that a QUERY is about, if it gave one. */
+  /** The supplier's reference for the purchase that a QUERY is about, if it gave one. */
   reference?: string | undefined
   startedAt: Date
   /** When the item was first requested. */
@@ -39,7 +39,7 @@ export interface Attempt {
   unwritten?: LockedItem | undefined
 }
 
-/** Puts locked items into the state in which these attempts left them. @returns the items that were changed */
+/** Puts locked items into the state after these attempts. @returns the changed items */
 export function applyUnwritten(order: LockedOrder, attempts: readonly Attempt[]): LockedItem[] {
   return attempts.flatMap(({ itemNo, unwritten }) => {
     const item = order.items.find((one) => one.itemNo === itemNo)
@@ -192,7 +192,7 @@ const WRITE = `
     select ctid from order_items where tenant_id = $1 and order_id = c.order_id and item_no = c.item_no limit 1) found
   where i.ctid = found.ctid`
 
-/** The charge of an item for which the supplier charged nothing, or gave the money back. */
+/** The charge for an item that the supplier did not charge for, or refunded. */
 export const NOT_CHARGED: Pick<LockedItem, 'supplierCharge' | 'supplierChargeCurrency'> = {
   supplierCharge: null,
   supplierChargeCurrency: null,
@@ -205,7 +205,7 @@ export function setSupplierCharge(item: LockedItem, charged: Charge | undefined)
   item.supplierChargeCurrency = charged.currencyCode
 }
 
-/** An item of a closed order whose supplier must be queried again. */
+/** An item in a closed order whose supplier must be queried again. */
 export interface WatchedItemKey {
   orderId: string
   itemNo: number

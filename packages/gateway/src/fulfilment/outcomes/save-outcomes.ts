@@ -65,8 +65,8 @@ interface Saved {
 const NEEDS_LOCKS: ReadonlySet<Outcome['kind']> = new Set(['refused', 'toppedUp'])
 
 /**
- * Saves outcomes of orders that this worker has kept since it claimed them. The changes are sent together with checks that
- * nobody has changed the orders since. If a check fails, the transaction is rolled back.
+ * Saves outcomes of orders that this worker has kept since claiming them. The changes are sent together with checks that
+ * nobody has changed the orders meanwhile. If a check fails, the transaction is rolled back.
  * @returns undefined if nothing was saved, and saveLocked has to read first
  */
 async function saveKept(saving: Saving, results: readonly ItemResult[]): Promise<Saved | undefined> {
@@ -91,7 +91,7 @@ async function saveKept(saving: Saving, results: readonly ItemResult[]): Promise
   }
 }
 
-/** Locks the orders, reads them, and then saves outcomes. */
+/** Locks the orders, reads them, then saves the outcomes. */
 async function saveLocked(saving: Saving, results: readonly ItemResult[]): Promise<Saved> {
   const { deps, tenantId, lease } = saving
   return deps.db.tx(async (tx) => {
@@ -177,8 +177,8 @@ export async function saveAsked(
 }
 
 /**
- * Saves an eSIM or a top-up that was found at a supplier: it is delivered if the item still needs it, otherwise kept as an
- * orphan. Ignores other outcomes, because they prove nothing here.
+ * Saves an eSIM or a top-up found at a supplier: delivers it if the item still needs it, otherwise keeps it as an orphan.
+ * Ignores other outcomes, which prove nothing here.
  * @returns whether something was found
  */
 export async function acceptFound(

@@ -9,7 +9,7 @@ import { itemKeyOf } from '#orders/order-item.ts'
 export interface EsimOfTopUp {
   /** The eSIM as its supplier identifies it. */
   esim: ToppedUpEsim
-  /** Its supplier, the only one that can add to it. */
+  /** The eSIM's supplier, the only one that can add to it. */
   supplier: string
   /**
    * How many earlier top-ups of the eSIM are still undecided, up to EARLIER_MAX. Top-ups reach the supplier in the order of
@@ -18,7 +18,7 @@ export interface EsimOfTopUp {
   earlierCount: number
 }
 
-/** Counting further would only lengthen the wait that `inTurn` (claim.ts) derives from the count. */
+/** Counting further would only lengthen the wait that `inTurn` (claim.ts) computes. */
 const EARLIER_MAX = 10
 
 /**

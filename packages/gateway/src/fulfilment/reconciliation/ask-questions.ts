@@ -11,15 +11,15 @@ import type { ConfiguredSupplier } from '#suppliers/supplier-registry.ts'
 import type { FulfilmentDeps } from '../outcomes/outcome-deps.ts'
 import { refreshItem } from './refresh-item.ts'
 
-/** Also how late a question may be if another node has noted it and no wakeup has announced it. */
+/** Also the longest delay of a question that another node has noted without a wakeup. */
 const POLL_MS = 2_000
 const FORGET_EVERY_MS = 60_000
 /** How many due questions are listed at a time. Each listing decides the tenants' turns again. */
 const LISTED_MAX = 20
 
 /**
- * Asks suppliers about items that events have mentioned, one item at a time for each supplier, with what purchases leave of
- * the account's rate limit. A supplier that hangs delays only its own questions.
+ * Asks suppliers about items that events have mentioned, one item at a time per supplier, using the part of the account's
+ * rate limit that purchases leave. A supplier that hangs delays only its own questions.
  */
 export function questionLoop(deps: FulfilmentDeps): Running {
   const stopping = new AbortController()
@@ -64,7 +64,7 @@ async function askAll(deps: FulfilmentDeps, supplied: ConfiguredSupplier, stoppi
   }
 }
 
-/** Never rejects because of one item: the supplier is still queried about the items behind it. */
+/** Never rejects because of one item: the supplier is still queried about the items after it. */
 async function ask(deps: FulfilmentDeps, supplied: ConfiguredSupplier, item: AskedItem): Promise<void> {
   if (!(await beginQuestion(deps.db, item))) return
   let again = true
@@ -74,7 +74,7 @@ async function ask(deps: FulfilmentDeps, supplied: ConfiguredSupplier, item: Ask
   } catch (error) {
     deps.log.warn(
       { err: error, supplier: supplied.supplier.name, ...item },
-      'an item could not be refreshed: it is asked about again',
+      'an item could not be refreshed and will be asked about again',
     )
   }
   await endQuestion(deps.db, item, again)

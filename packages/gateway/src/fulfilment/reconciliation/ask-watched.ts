@@ -63,7 +63,7 @@ async function endWatches(deps: FulfilmentDeps): Promise<void> {
            where give_up_at <= now() and due_at > now() and not ${isHeld('watched_items.tenant_id')}`,
   })
   for (const { tenantId } of tenants) {
-    // Locks rows of one tenant and skips locked ones: another transaction ends those, or the next pass does.
+    // Locks rows of one tenant and skips locked ones, which another transaction or the next pass will end.
     await deps.db.query({
       name: 'reconcile-end',
       text: `with over as (

@@ -13,8 +13,8 @@ import { acceptEsim } from '../outcomes/save-outcomes.ts'
 /**
  * Compares a supplier's list of eSIMs with our items. An eSIM that we do not have is queried by its key and accepted; one
  * that does not belong to any item is reported as unclaimed. The names of unreadable entries are kept for the report.
- * @param overMs how far back at least: after a restore, the first comparison that succeeds begins before the backup
- * @returns how many eSIMs we did not have.
+ * @param overMs the minimum time to look back: after a restore, the first successful comparison begins before the backup
+ *   @returns the number of eSIMs that we did not have.
  */
 export async function compareSupplierList(
   deps: FulfilmentDeps,
@@ -55,12 +55,12 @@ export async function compareSupplierList(
   return found
 }
 
-/** What suppliers know from shortly before the backup is compared too: an order may take long from its id to its eSIM. */
+/** What suppliers know from shortly before the backup is also compared: an order may take a long time to get its eSIM. */
 const BEFORE_BACKUP = `interval '1 hour'`
 
 /**
- * @returns the time from which sales may be missing because a backup was restored that this supplier’s list has not been
- * compared with; Infinity: none
+ * @returns the time since which sales may be missing because of a restored backup, until this supplier’s list has been
+ * compared; Infinity: none
  */
 async function unknownSince(db: Db, supplier: string): Promise<number> {
   const [row] = await db.query<{ since: Date | null }>({
@@ -72,7 +72,7 @@ async function unknownSince(db: Db, supplier: string): Promise<number> {
   return row?.since?.getTime() ?? Number.POSITIVE_INFINITY
 }
 
-/** Keeps the first of these names; each comparison replaces those of the previous one. */
+/** Stores the first of these names. Each comparison replaces those of the previous one. */
 async function saveCheck(
   { db, log }: Pick<FulfilmentDeps, 'db' | 'log'>,
   supplier: string,

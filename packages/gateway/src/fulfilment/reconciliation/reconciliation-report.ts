@@ -21,7 +21,7 @@ export interface SupplierMonth {
   /** Cost of the delivered eSIMs: the supplier's charge, otherwise the catalogue's cost. null: neither is known. */
   cost: bigint | null
   costCurrency: string | null
-  /** How many delivered eSIMs have a supplier's charge, and the sum of these charges within the cost. */
+  /** The number of delivered eSIMs with a supplier's charge, and the total of these charges within the cost. */
   charged: number
   chargedCost: bigint
 }
@@ -96,7 +96,7 @@ const itemRow = (outcome: string, revenue: string) => `
 const sumOf = (column: string, ...outcomes: string[]) =>
   `coalesce(sum(${column}) filter (where outcome in (${outcomes.map((outcome) => `'${outcome}'`).join()})), 0)`
 
-// A month may have an orphan whose item is not in the sums yet: it has a row without sales for a few seconds.
+// A month may have an orphan whose item is not in the sums yet: for a few seconds, it has a row without sales.
 const MONTHS = `
   select to_char(day, 'YYYY-MM') as month, supplier, currency_code, nullif(cost_currency, '') as cost_currency,
     ${sumOf('items', 'DELIVERED')}::int as delivered, ${sumOf('items', 'CANCELLED')}::int as cancelled,

@@ -30,7 +30,7 @@ export async function cancelOrder(
     if (order === undefined) throw notFound('order')
     if (order.items.some(isUndecided)) {
       const message =
-        'A supplier is still being asked for eSIMs of this order, or has not reported the outcome. Try again once they are decided.'
+        'A supplier is still being asked for eSIMs in this order, or has not reported the outcome. Try again once every eSIM is decided.'
       throw new Refusal(409, 'ORDER_IN_WORK', message)
     }
     const inRecovery = await tx.query({ text: `select where ${isInRecovery('$1::uuid')}`, values: [tenantId] })

@@ -14,7 +14,7 @@ const DELIVERIES_MIN = 20
 const DAY_MS = 86_400_000
 /** How often the usual delivery times are computed from a day's deliveries. */
 const COMPUTE_EVERY = '15 minutes'
-/** While more orders become late, operators get at most one alert in this time. */
+/** Operators get at most one alert in this time while more orders become late. */
 const ALERT_INTERVAL = '1 hour'
 const COUNTED_MAX = 1_000
 

@@ -73,9 +73,9 @@ export async function resolveOrder(
         const message = `Item ${item.itemNo} was never ordered from a supplier. Resolve it with --retry or --refused.`
         throw new Refusal(409, 'NEVER_ASKED', message)
       }
-      // The item is currently being retried from review, perhaps by a purchase. When the answer arrives, the item must not
-      // be one that may be bought again or has another eSIM: nobody would look for what was bought. A refunded item is
-      // watched instead.
+      // The item is being retried from review, perhaps by a purchase. When the answer arrives, the item must neither be
+      // open for another purchase nor have another eSIM: nobody would look for what was bought. A refunded item is watched
+      // instead.
       if (verdict.kind !== 'refused' && item.retryAt === null && inDoubtAt !== null) {
         const message = `The supplier is currently being asked about item ${item.itemNo}. Try again in a minute.`
         throw new Refusal(409, 'BEING_ASKED', message)
@@ -107,11 +107,7 @@ export async function resolveOrder(
 
 function refuseOtherKind({ orderType }: LockedOrder, { kind }: ItemVerdict): void {
   if (kind === 'delivered' && orderType === 'TOPUP') {
-    throw new Refusal(
-      422,
-      'ORDER_IS_TOP_UP',
-      'The order is a top-up, without eSIMs of its own. Resolve it as topped up.',
-    )
+    throw new Refusal(422, 'ORDER_IS_TOP_UP', 'The order is a top-up and has no eSIMs. Resolve it as topped up.')
   }
   if (kind === 'toppedUp' && orderType === 'NEW') {
     throw new Refusal(

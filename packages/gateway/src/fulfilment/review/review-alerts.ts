@@ -6,7 +6,7 @@ import type { FulfilmentDeps } from '../outcomes/outcome-deps.ts'
 import { alertOfLateOrders } from './late-orders.ts'
 
 const POLL_MS = 60_000
-/** While more orders go to review, operators get at most one alert in this time. */
+/** Operators get at most one alert in this time while more orders go to review. */
 const ALERT_INTERVAL = '1 hour'
 /** Limits the count in the alert's message, not the search for new orders. */
 const COUNTED_MAX = 1_000

@@ -6,7 +6,7 @@ import { getOrderWithProfiles } from '#esims/query-order.ts'
 import type { ItemStatus } from '#orders/order-item.ts'
 import { itemKeyOf } from '#orders/order-item.ts'
 
-/** An order as operators see it: with the calls to suppliers, without activation codes. */
+/** An order as operators see it: with supplier calls, without activation codes. */
 export interface OperatorOrder extends Omit<QueryAnswer, 'profileList'> {
   tenantId: string
   itemList: OperatorItem[]
@@ -40,7 +40,7 @@ export interface OperatorAttempt {
   detail: string | null
 }
 
-/** How many attempts are shown: the newest ones. */
+/** The number of attempts shown: the newest ones. */
 const ATTEMPTS_MAX = 500
 
 export async function getOperatorOrder(

@@ -17,10 +17,9 @@ export function refuseDuplicateEsims(linkKey: Buffer, rows: readonly CsvEsim[]):
 
 /**
  * Refuses eSIMs in an operator's file that another item, orphan or stock code already has. Any tenant may hold them, so the
- * look-up crosses tenants. A profile that has ended no longer holds its ICCID.
- * The caller has taken lockResolving, so if two files, or a file and a delivery (outcomes/save-outcomes.ts), contain the
- * same eSIM, the second sees the first.
- * @throws Refusal that states the row.
+ * look-up crosses tenants. A profile that has ended no longer holds its ICCID. The caller has taken lockResolving, so if
+ * two files, or a file and a delivery (outcomes/save-outcomes.ts), contain the same eSIM, the second sees the first.
+ * @throws Refusal that names the row.
  */
 export async function refuseTakenEsims(tx: Tx, linkKey: Buffer, assigned: readonly AssignedEsim[]): Promise<void> {
   const rows = [...assigned].sort((left, right) => left.row - right.row)
@@ -30,7 +29,7 @@ export async function refuseTakenEsims(tx: Tx, linkKey: Buffer, assigned: readon
   if (taken === undefined) return
   const { row, esim } = rows[Number(taken.place) - 1]!
   const whose = taken.orderId === null ? '' : ` ${orderNoOf(taken.orderId)}`
-  const message = `Row ${row}: eSIM ${esim.iccid} is ${taken.holder}${whose}. Ask the supplier which one it delivered.`
+  const message = `Row ${row}: eSIM ${esim.iccid} is ${taken.holder}${whose}. Ask the supplier which eSIM it delivered for this item.`
   throw new Refusal(409, 'ESIM_TAKEN', message)
 }
 

@@ -86,7 +86,7 @@ function rowOf({ alertId, tenantId, kind, message, data, readAt, createdAt }: Al
   }
 }
 
-/** For one dealer, an operator sees the alerts to the dealer and those about it. */
+/** For one dealer, an operator sees the alerts sent to it and those about it. */
 function filterOf({ onlyTenant }: Context, query: { tenantId?: string; unread?: boolean }) {
   const tenantId = onlyTenant ?? query.tenantId ?? null
   const audience = onlyTenant !== null ? 'TENANT' : tenantId === null ? 'OPERATOR' : null

@@ -126,7 +126,7 @@ export const packageRoutes: Route[] = [
       const found = await searchTenants(deps.db, { keyword: q }, { column: column as TenantSort, ...page })
       return { rows: buyersAt(deps, await deps.catalogue.latest(), packageCode, found.rows), next: found.next }
     },
-    // Without the balances of the dealers, which the list does not show.
+    // Without the dealers' balances, which the list does not show.
     count: async ({ deps }, { q }) => ({ ...(await countTenants(deps.db, { keyword: q })), sums: [] }),
     csv: {
       dealer: (row) => row.clientName,

@@ -11,7 +11,7 @@ export interface PagesOptions {
   /** The path of PUBLIC_URL, such as `/esim`, or empty. Written into the page's base address. */
   prefix: string
   ids: Pick<Ids, 'bytes'>
-  /** Makes browsers use only HTTPS for this host (HSTS). */
+  /** Makes browsers use HTTPS only for this host (HSTS). */
   httpsOnly: boolean
 }
 
@@ -19,8 +19,8 @@ const NONCE_BYTES = 16
 const CONSOLE = '/console'
 
 /**
- * Serves the console under /console: its files by name, and its single HTML page for every other address. Anybody may read
- * them: data comes from the console API.
+ * Serves the console under /console: its files by name, and its single HTML page for every other path. They are public: the
+ * data comes from the console API.
  */
 export function addConsolePages(app: FastifyInstance, options: PagesOptions): void {
   const render = pageTemplate(options)
@@ -88,7 +88,7 @@ function withSecurityHeaders(reply: FastifyReply, { httpsOnly }: PagesOptions, n
 
 const NOT_BUILT = 'The console is not built. Run “npm run build” in the folder of the gateway, and start it again.\n'
 
-/** 503 instead of a page, so that monitors and scripts do not mistake it for the console. */
+/** 503 rather than a page, so that monitors and scripts do not mistake it for the console. */
 function refuseUnbuilt(pages: FastifyInstance): void {
   pages.addHook('onRequest', async (request, reply) => {
     if (request.url.startsWith(`${CONSOLE_API}/`)) return reply.callNotFound()

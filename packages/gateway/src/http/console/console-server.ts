@@ -24,16 +24,16 @@ import { validatorCompiler } from './kernel/validate.ts'
 export interface ConsoleOptions extends AllowedOrigins, Pick<LoadShedder, 'bodies' | 'bodyRefusals'> {
   /** The caller's address, behind trusted proxies. @throws Refusal if the request should have used HTTPS */
   addressOf(request: FastifyRequest): string
-  /** Differs between gateways on one host name, because they share its cookies. */
+  /** Differs between gateways on the same host name, which share its cookies. */
   cookieName: string
 }
 
 const BODY_SIZE_MAX_BYTES = 256 * 1024
-/** For operators' files, of which a node accepts one at a time. The largest are those of stock.ts. */
+/** For operators' files, of which a node accepts one at a time. The largest are those in stock.ts. */
 const FILES_MAX_BYTES = 128 * 1024 * 1024
 /** For callers who are not signed in yet. An address, a password and a code need far less. */
 const PUBLIC_BODY_SIZE_MAX_BYTES = 8 * 1024
-/** Answers are data: browsers must neither store them nor render them as a page. */
+/** Answers are data: browsers must neither store them nor render them as pages. */
 const ANSWER_HEADERS = {
   'Cache-Control': 'no-store',
   'X-Content-Type-Options': 'nosniff',

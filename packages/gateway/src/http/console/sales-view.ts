@@ -17,7 +17,7 @@ export interface SalesView {
 
 export const NO_SALES: Sums = { items: 0, sales: 0n, refunds: 0n, cost: 0n, unknownItems: 0, unknownRevenue: 0n }
 
-/** Margin is never assumed: items without a cost in the currency of their sale are left out, and counted as unknown. */
+/** Never assumes a margin: items without a cost in the currency of their sale are left out, and counted as unknown. */
 export function viewOf({ items, sales, refunds, cost, unknownItems, unknownRevenue }: Sums): SalesView {
   const revenue = sales - refunds
   const marginRevenue = revenue - unknownRevenue

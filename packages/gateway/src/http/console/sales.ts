@@ -72,13 +72,13 @@ const balance = Type.Object({
 })
 export type DealerBalanceRow = Static<typeof balance>
 
-/** Rows shown per currency. The CSV file has all of them. */
+/** Rows shown per currency. The CSV file contains all of them. */
 const ROWS_MAX = 100
 /** A year, plus the day on which it ends. */
 const DAYS_MAX = 366
 /**
- * The longest period for the dealers of a package, country or supplier: only daily sums exist, and there can be as many of
- * them as there are sales.
+ * The longest period for the dealers of a package, country or supplier: only daily sums exist, possibly as many as there
+ * are sales.
  */
 const DAYS_MAX_WITHIN = 31
 const DAYS_DEFAULT = 30

@@ -184,7 +184,7 @@ export const stockBatchRoutes: Route[] = [
   }),
 ]
 
-/** The batch is looked up first, so that an unknown one gets an error response instead of failing in the middle of a file. */
+/** The batch is looked up first, so that an unknown batch gets an error response rather than a broken file. */
 async function exportFile(
   { deps, by, reply }: Context,
   params: Static<typeof batchParams>,

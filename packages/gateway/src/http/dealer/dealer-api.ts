@@ -192,7 +192,7 @@ function checkRoute({ url = '', method }: IncomingMessage): OperationName {
   return operation
 }
 
-/** Operations by request target, in the form in which nearly every caller writes it. */
+/** Operations by request target, in the form that nearly every caller uses. */
 const OPERATIONS: ReadonlyMap<string, OperationName> = new Map(operationNames.map((name) => [API_PATH + name, name]))
 
 function operationAt(path: string): OperationName | undefined {
@@ -200,7 +200,7 @@ function operationAt(path: string): OperationName | undefined {
   return isOperationName(name) ? name : undefined
 }
 
-/** Reads a target as Fastify's router does: it may contain the server (RFC 9112 §3.2.2), have a query, and be encoded. */
+/** Parses a target as Fastify's router does: it may contain the server (RFC 9112 §3.2.2) or a query, and may be encoded. */
 function pathOf(target: string): string {
   const path = target.replace(/^https?:\/\/[^/]*/, '').split(/[?#]/, 1)[0] as string
   try {

@@ -17,7 +17,7 @@ export interface Call<Name extends OperationName> extends Admitted {
   /** When the request arrived, by `Clock.monotonic`. */
   receivedAt: number
   /**
-   * Lets other dealers' requests be served before work that takes a fraction of a millisecond.
+   * Serves other dealers' requests before work that takes a fraction of a millisecond.
    * @throws ApiError 000002 if too much work of this dealer is waiting, or if the caller has gone away
    */
   nextTurn(): Promise<void>
@@ -39,5 +39,5 @@ export interface Result<Name extends OperationName> {
 
 export type Handler<Name extends OperationName> = (deps: Deps, call: Call<Name>) => Promise<Result<Name>>
 
-/** What each operation of the dealer API does, as api.ts passes it in. */
+/** The implementation of each dealer API operation, as api.ts passes it in. */
 export type Operations = { readonly [Name in OperationName]: Handler<Name> }

@@ -54,7 +54,7 @@ export async function topUp(deps: Deps, { tenant, request, headers, receivedAt }
   return resultOf(verdict) as Result<'esim/topup'>
 }
 
-/** Without a transactionId, a dry run gets a new one, which no order can have. */
+/** Without a transactionId, a dry run gets a new one that no order can have. */
 function withTransactionId<DryRun extends { validateOnly: true; transactionId?: string }>(
   { validateOnly: _, ...members }: DryRun,
   orderId: string,

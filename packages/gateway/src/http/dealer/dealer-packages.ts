@@ -7,8 +7,8 @@ import { type Call, JsonText, type Result } from './dealer-call.ts'
 const BUILT_PER_TURN = 50
 
 /**
- * `package/list`. A page of 500 packages takes a node a few milliseconds, so it is built a part at a time, and other
- * dealers' requests are served in between.
+ * `package/list`. A page of 500 packages takes a node a few milliseconds, so it is built in parts, and other dealers'
+ * requests are served in between.
  */
 export async function listPackages(
   deps: Deps,
@@ -28,7 +28,7 @@ export async function listPackages(
     for (const item of next.packageList) parts.push(JSON.stringify(item))
     nextCursor = next.nextCursor
   }
-  // The first part's `asOf`: what has changed since then may be missing from it.
+  // The first part's `asOf`: later changes may be missing.
   const rest = JSON.stringify({ nextCursor, asOf: first.asOf })
   return { data: new JsonText(`{"packageList":[${parts.join(',')}],${rest.slice(1)}`) }
 }

@@ -45,7 +45,7 @@ export function respond(responder: Responder, context: RequestContext, answer: A
   const durationMs = deps.clock.monotonic() - context.start
   if (failure !== undefined && tenantId === undefined) paceRefusal(responder, context.response, answer)
   else {
-    // While the server closes, each answer ends its connection, so that the caller's next request goes to another node.
+    // While the server is closing, each answer ends its connection, so that the caller's next request goes to another node.
     const sizeBytes = sendAnswer(context.response, answer, { isLast: app.isClosing === true })
     unread?.watch(context.response, sizeBytes, tenantId)
   }

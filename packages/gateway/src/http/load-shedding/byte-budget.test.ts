@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { createByteBudget } from './byte-budget.ts'
 
 describe('a byte budget', () => {
-  it('drops the largest holder when it is exceeded, whichever connection caused that', () => {
+  it('when exceeded, drops the connection that holds most, whichever one exceeded it', () => {
     const dropped: string[] = []
     const budget = createByteBudget<string>(10, (holder) => dropped.push(holder))
     budget.hold('large', 4)

@@ -60,7 +60,7 @@ export interface UnreadAnswers {
 
 /** A page of the catalogue takes half a MiB, so this holds one page for each of more than a hundred slow readers. */
 const UNREAD_MAX_BYTES = 64 * 1024 * 1024
-/** More than a dealer requests before reading the answers: about sixteen pages on one connection, and thirty-two on all. */
+/** More than a dealer requests before reading the answers: about sixteen pages on one connection, thirty-two on all. */
 const UNREAD_OF_CONNECTION_MAX_BYTES = 8 * 1024 * 1024
 const UNREAD_OF_TENANT_MAX_BYTES = 16 * 1024 * 1024
 
@@ -89,10 +89,10 @@ export function createUnreadAnswers(): UnreadAnswers {
 
   return {
     watch(response, sizeBytes, tenantId = '') {
-      if (response.writableLength === 0) return // nearly always: the operating system took it immediately
+      if (response.writableLength === 0) return // nearly always: the operating system accepted it immediately
       const { socket } = response.req
       if (socket.destroyed) return
-      // A connection counts towards the tenant of its first unread answer: nearly all have one tenant.
+      // A connection counts towards the tenant of its first unread answer: nearly all connections have one tenant.
       const budgets = budgetsOf(socket, tenantId)
       response.once('finish', () => {
         for (const budget of budgets) budget.release(socket, sizeBytes)

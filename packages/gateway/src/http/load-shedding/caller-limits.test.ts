@@ -3,8 +3,8 @@ import { createCallerLimiter } from './caller-limits.ts'
 
 const clock = { timeMs: 0, monotonic: () => clock.timeMs }
 
-describe('a limit of callers', () => {
-  it('counts each caller’s requests in progress, and those of all callers, until they end', async () => {
+describe('the caller limit', () => {
+  it('counts the requests in progress per caller and in total', async () => {
     const limiter = createCallerLimiter({ ofCaller: 2, ofNode: 3 }, clock)
     const [first] = [await limiter.begin('a'), await limiter.begin('a')]
     await expect(limiter.begin('a')).rejects.toMatchObject({ status: 429, data: { retryAfterS: 2 } })
@@ -37,7 +37,7 @@ describe('a limit of callers', () => {
     expect(begun).toEqual(['second', 'third'])
   })
 
-  it('makes a caller that has used up its time wait until its share has made up for the excess', async () => {
+  it('delays a caller that has used too much time until its share has made up for the excess', async () => {
     const limiter = createCallerLimiter({ ofCaller: 2, ofNode: 9, time: { savedMs: 100, share: 10 } }, clock)
     const use = async (caller: string, ms: number) => {
       const end = await limiter.begin(caller)

@@ -3,19 +3,19 @@ import { networkKey } from '@dealer-esim/lib/address-blocks.ts'
 import type { Clock } from '@dealer-esim/lib/clock.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
 
-/** Limits on something expensive, for one caller and for all callers together. Each node counts separately. */
+/** Limits something expensive, per caller and for all callers together. Each node counts separately. */
 export interface CallerLimit {
   /** Requests of one caller in progress. */
   ofCaller: number
   /** Requests of all callers in progress. */
   ofNode: number
-  /** Requests of one caller that wait for those in progress; the default is 0. */
+  /** The number of one caller's requests that wait for those in progress; default: 0. */
   waiting?: number
-  /** The rate of one caller's requests: `burst` together, then one every `everyMs`. */
+  /** The rate of one caller's requests: a burst of `burst`, then one every `everyMs`. */
   rate?: { burst: number; everyMs: number }
   /**
-   * The time that the requests of one caller may take together: up to `savedMs` is saved up, and `share` of the time that
-   * passes is added. With `{ savedMs: 4_000, share: 0.25 }` a caller that never pauses gets 25 requests of 10 ms a second.
+   * The total time that one caller's requests may take: up to `savedMs` is saved up, and `share` of the elapsed time is
+   * added. With `{ savedMs: 4_000, share: 0.25 }` a caller that never pauses gets 25 requests of 10 ms a second.
    * Its other requests wait, for at most four seconds.
    */
   time?: { savedMs: number; share: number }
@@ -23,12 +23,11 @@ export interface CallerLimit {
 
 export interface CallerLimiter {
   /**
-   * Begins a request as soon as those before it allow it. @returns the function that ends it; further calls of it do
-   * nothing
+   * Begins a request as soon as earlier ones allow it. @returns the function that ends it; calling it again does nothing
    * @throws Refusal 429 if the caller has reached its limits, 503 if all callers together have
    */
   begin(caller: string): Promise<() => void>
-  /** Gives back what a request took from the rate. */
+  /** Returns a request's share of the rate. */
   refund(caller: string): void
 }
 
@@ -41,7 +40,7 @@ const COUNTED_MAX_MS = 1_000
  * requests are.
  */
 const OWED_MAX_MS = 1_000
-/** When to try again if that depends on when others' requests end. */
+/** When to retry if that depends on when others' requests end. */
 const BUSY_S = 2
 
 export function createCallerLimiter(limit: CallerLimit, clock: Pick<Clock, 'monotonic'>): CallerLimiter {
@@ -84,7 +83,7 @@ export function createCallerLimiter(limit: CallerLimit, clock: Pick<Clock, 'mono
   }
 }
 
-/** A token bucket for each caller, kept as the time at which it is full again. */
+/** A token bucket per caller, stored as the time at which it will be full again. */
 function createRate({ burst, everyMs }: { burst: number; everyMs: number }, clock: Pick<Clock, 'monotonic'>) {
   const fullAt = new Map<string, number>()
   function keep(caller: string, atMs: number): void {

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 
-/** Starts requests one at a time, in the order in which they arrived. */
+/** Starts requests one at a time, in order of arrival. */
 export interface PageQueue {
   /**
    * Calls `start` immediately, or in a later turn of the event loop, unless the caller has gone away by then.
@@ -16,9 +16,9 @@ export const PIPELINED_MAX = 16
 
 /**
  * Queues requests for pages. One turn of the event loop brings one request from each connection, and a dealer's call needs
- * several turns. With two hundred connections that keep asking for pages, each of those turns would last as long as two
- * hundred pages. With the queue a turn has one page, which takes about 150 µs. If only pages are requested, the queue costs
- * nothing, because the next turn follows immediately.
+ * several turns. With two hundred connections that keep requesting pages, each of those turns would take as long as two
+ * hundred pages. With the queue, a turn serves one page, which takes about 150 µs. If only pages are requested, the queue
+ * costs nothing, because the next turn follows immediately.
  */
 export function createPageQueue(countRefused: () => void): PageQueue {
   const waiting: { socket: Socket; start(): void }[] = []

@@ -24,7 +24,7 @@ it('a new refusal does not overtake refusals that are waiting', async () => {
   const written: string[] = []
   for (let number = 0; number < SAVED_MAX; number++) refusals.pace(() => {})
   refusals.pace(() => void written.push('first'))
-  clock.timeMs += 60_000 // enough to save all of them again
+  clock.timeMs += 60_000 // enough to save up all of them again
   refusals.pace(() => void written.push('second'))
   expect(written).toEqual([])
   await vi.waitFor(() => expect(written).toEqual(['first', 'second']), 20_000)

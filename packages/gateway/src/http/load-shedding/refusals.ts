@@ -14,15 +14,18 @@ export interface Refusals {
 
 export interface RefusalPace {
   perSecond: number
-  /** How many are written immediately. */
+  /** The number written immediately. */
   saved: number
-  /** If those waiting would take longer than this, more are written per second, so that all of them take about this long. */
+  /**
+   * If the waiting refusals would take longer than this, more are written per second, so that all of them take about this
+   * long.
+   */
   waitMs: number
 }
 
 /**
- * `saved` is enough for what one caller sends together, such as 200 orders with a quota of 100. If 2 000 callers are
- * refused together, the last one waits 2.4 s.
+ * `saved` is enough for what one caller sends at a time, such as 200 orders with a quota of 100. If 2 000 callers are
+ * refused simultaneously, the last one waits 2.4 s.
  */
 export const OF_REQUESTS: RefusalPace = { perSecond: 500, saved: 256, waitMs: 1_000 }
 /**

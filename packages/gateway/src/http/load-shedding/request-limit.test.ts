@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createRequestLimit, REQUESTS_MAX, REQUESTS_MIN } from './request-limit.ts'
 
-describe('the limit of requests in progress', () => {
+describe('the limit on requests in progress', () => {
   /** Simulates seconds of load in which the limit is always reached and each answer takes `durationMs`. @returns the state */
   function loaded(seconds: number, durationMs: number | undefined, state = unloaded()) {
     for (let step = 0; step < seconds * 100; step++) {
@@ -58,7 +58,7 @@ describe('the limit of requests in progress', () => {
     expect(loaded(0.01, 500, state).inProgress).toBeGreaterThan(200)
   })
 
-  it('does not shrink while nothing is answered, because the requests then wait for a lock', () => {
+  it('does not shrink while nothing is answered, because the requests are then waiting for a lock', () => {
     const state = loaded(1, 500)
     const before = state.inProgress
     loaded(10, undefined, state)

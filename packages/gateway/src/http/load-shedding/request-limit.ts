@@ -10,13 +10,13 @@ export interface RequestLimit {
 }
 
 /**
- * Beyond this many, requests only wait for each other, on any machine. Two hundred calls with one transactionId are not an
+ * Above this number, requests only wait for each other, on any machine. Two hundred calls with one transactionId are not an
  * overload.
  */
 export const REQUESTS_MAX = 512
 /** Enough to fill the batches of orders, so that the limit does not cost throughput while the disk or database is slow. */
 export const REQUESTS_MIN = 64
-/** A request that takes longer has waited for others: a lone order takes a few milliseconds. */
+/** A request that takes longer has waited for others: a single order takes a few milliseconds. */
 const SLOW_MS = 20
 /** The time for which answers are counted before the limit is adapted. A burst is over by then. */
 const COUNTED_MS = 100
@@ -25,7 +25,7 @@ const ANSWERED_MIN = 8
 const FEW_ANSWERS_MS = 500
 const SHRINKS_TO = 0.7
 const GROWS_TO = 1.2
-/** After this long without load, the limit that was found no longer applies. */
+/** After this long without load, the limit found earlier no longer applies. */
 const FORGOTTEN_MS = 2_000
 
 /**

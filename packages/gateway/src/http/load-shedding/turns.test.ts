@@ -49,7 +49,7 @@ describe('turns', () => {
     expect(order.join('')).toBe('111222333')
   })
 
-  it('pause while other requests are in progress, but not until all of those have ended', async () => {
+  it('pause for other requests in progress, but not until all of those have ended', async () => {
     const turns = createTurns(createDeps(100))
     const startedAt = performance.now()
     for (let part = 0; part < 5; part++) await Promise.all([turns.take('a'), turns.take('b')])

@@ -5,15 +5,15 @@ import { REQUESTS_MAX, type RequestLimit } from './request-limit.ts'
 /** Starts parts of long work one per turn of the event loop, so that other dealers' requests are served in between. */
 export interface Turns {
   /**
-   * @param goesOn true for another part of work that has begun: it comes before work of this tenant that has not, so that few
-   *   half-built answers are in memory
+   * @param goesOn true for a further part of work in progress: it comes before this tenant's new work, so that few
+   * half-built answers are in memory
    * @returns undefined if it may start now
    * @throws ApiError 000002 if too much work of this tenant is waiting, unless it goes on
    */
   take(tenantId: string, goesOn?: boolean): Promise<void> | undefined
 }
 
-/** Half of the requests that may be in progress, so that one tenant leaves room for the others. */
+/** Half of the requests that may be in progress, so that one tenant leaves room for others. */
 const WAITING_OF_TENANT_MAX = REQUESTS_MAX / 2
 
 /** The time between two turns while other requests are in progress. A page of 500 packages has ten parts. */
@@ -26,7 +26,7 @@ interface TurnDeps {
 }
 
 export function createTurns({ clock, requests, countRefused }: TurnDeps): Turns {
-  /** In the order in which the tenants' turns come. */
+  /** In the order of the tenants' turns. */
   const waiting = new Map<string, (() => void)[]>()
   let isTaken = false
   let takenAt = clock.monotonic()
@@ -37,7 +37,7 @@ export function createTurns({ clock, requests, countRefused }: TurnDeps): Turns 
     setImmediate(nextTurn)
   }
 
-  /** True if requests are in progress besides those waiting for a turn and the one that may be having its turn. */
+  /** True if requests are in progress other than those waiting for a turn and the one whose turn it may be. */
   function isBusy(): boolean {
     let inTurns = 1
     for (const own of waiting.values()) inTurns += own.length

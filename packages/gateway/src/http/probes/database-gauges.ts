@@ -18,7 +18,7 @@ type GaugesDeps = Pick<Deps, 'db' | 'metrics' | 'log' | 'loops'>
 export function databaseGaugesLoop(deps: GaugesDeps): Loop {
   const refreshers = [backlogs(deps), ledger(deps), partitions(deps)]
   return runLoop(deps, 'figures', POLL_MS, async () => {
-    // A failing refresh does not stop the others; the first failure is thrown at the end.
+    // A failing refresh does not stop the others. The first failure is thrown at the end.
     const results = await Promise.allSettled(refreshers.map((refresh) => refresh()))
     for (const result of results) if (result.status === 'rejected') throw result.reason
   })

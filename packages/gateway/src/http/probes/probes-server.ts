@@ -11,7 +11,7 @@ import { addProcessGauges } from './process-gauges.ts'
 /** If this were longer, a node that cannot reach its database would go on receiving requests. */
 const READY_TIMEOUT_MS = 2_000
 
-/** The state of this process as a whole. */
+/** The state of the whole process. */
 export interface Readiness {
   state: 'starting' | 'serving' | 'stopping'
 }

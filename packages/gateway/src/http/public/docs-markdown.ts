@@ -102,7 +102,7 @@ function withServedLinks(children: Token[], page: { path: string; address: strin
   return kept
 }
 
-/** The picture, or its text if it is not served: pages load nothing from other hosts. */
+/** The picture, or its alternative text if it is not served: pages load nothing from other hosts. */
 function withServedSource(image: Token, page: { path: string; address: string }, files: DocsFiles): Token[] {
   const address = servedAddress(String(image.attrGet('src')), page.path, files)
   if (address === undefined) return image.children ?? []

@@ -46,7 +46,7 @@ async function crawl(): Promise<Map<string, string>> {
   return seen
 }
 
-describe('the served pages', () => {
+describe('the documentation pages', () => {
   test('every link is relative and points to an existing page and fragment', async () => {
     const pages = await crawl()
     expect([...pages.keys()]).toEqual(
@@ -102,7 +102,7 @@ describe('the served pages', () => {
     expect([answer.statusCode, answer.headers.location]).toEqual([308, 'docs/'])
   })
 
-  test('an unknown address is answered with 404 and cannot reach the file system', async () => {
+  test('an unknown path is answered with 404 and cannot reach the file system', async () => {
     for (const url of ['/docs/nothing', '/docs/a/b', '/docs/../package.json', '/docs/..%2f..%2fpackage.json']) {
       const answer = await get(url)
       expect([url, answer.statusCode]).toEqual([url, 404])
@@ -110,7 +110,7 @@ describe('the served pages', () => {
     expect((await get('/docs/a/b')).body).toContain('href="../docs.css"')
   })
 
-  test('an address with thousands of slashes is answered with one line', async () => {
+  test('a path with thousands of slashes gets a one-line answer', async () => {
     for (const url of [`/docs/${'a/'.repeat(5_000)}`, `/docs/${'/'.repeat(5_000)}`]) {
       const answer = await get(url)
       expect([answer.statusCode, answer.headers['content-type']]).toEqual([404, 'text/plain; charset=utf-8'])

@@ -28,7 +28,7 @@ const HTML = 'text/html; charset=utf-8'
 interface Resource {
   type: string
   body: Buffer
-  /** Set by the first request that accepts it. */
+  /** Computed for the first request that accepts it. */
   gzipped?: Promise<Buffer>
   etag: string
   policy: string

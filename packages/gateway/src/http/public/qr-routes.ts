@@ -96,7 +96,7 @@ function namesOnlySvg(accept: string | undefined): boolean {
   return ranges.length > 0 && ranges.every((range) => range === 'image/svg+xml')
 }
 
-/** The media ranges of an Accept header, without those that it excludes with q=0. */
+/** The media ranges of an Accept header, except those excluded with q=0. */
 function mediaRanges(accept = ''): string[] {
   return accept.split(',').flatMap((part) => {
     const [range = '', ...parameters] = part.split(';').map((text) => text.trim().toLowerCase())

@@ -51,7 +51,7 @@ it('the page links to the traveller’s identity check until the eSIM is install
   expect(sharePage('token', ESIM)).not.toContain('identity')
 })
 
-it('shows the confirmation code beside the other codes, until the installation', () => {
+it('the page shows the confirmation code beside the other codes until the eSIM is installed', () => {
   const codes = { ...CODES, isConfirmationCodeRequired: true, confirmationCode: '47<11>' }
   const shown = '<code translate="no">47&lt;11&gt;</code>'
   for (const page of [qrPage('token', codes), sharePage('token', { ...ESIM, codes })]) {
@@ -62,7 +62,7 @@ it('shows the confirmation code beside the other codes, until the installation',
   for (const page of [qrPage('token', CODES), sharePage('token', ESIM)]) expect(page).not.toMatch(/confirmation code/i)
 })
 
-it('says when the eSIM was installed, if its supplier says so', () => {
+it('the page says when the eSIM was installed, if the supplier reports it', () => {
   const installationTime = new Date('2026-11-20T09:05:00Z')
   expect(factsOf(sharePage('token', { ...ESIM, installationTime })).Installed).toBe('20 November 2026 at 09:05 UTC')
 })
@@ -84,7 +84,7 @@ it('the page shows the eSIM’s telephone number, if there is one', () => {
   expect(sharePage('token', ESIM)).not.toContain('Phone number')
 })
 
-it('the page offers installation with one tap on the phone that displays it', () => {
+it('the page offers one-tap installation on the phone that displays it', () => {
   const links = [...qrPage('token', CODES).matchAll(/<a class="button" href="(https:[^"]+)"/g)].map(([, url]) => url)
   const code = 'carddata=LPA%3A1%24a.example.com%24M'
   expect(links).toEqual([
@@ -93,7 +93,7 @@ it('the page offers installation with one tap on the phone that displays it', ()
   ])
 })
 
-describe('the page of a share link after the installation', () => {
+describe('a share link’s page after the installation', () => {
   it('shows the status, usage, report time and validity', () => {
     const page = sharePage('token', ESIM)
     expect(factsOf(page)).toEqual({
@@ -130,7 +130,7 @@ describe('the page of a share link after the installation', () => {
     ['more used than it has', { orderUsage: 11n * GIGABYTE }, '11 GB used of 10 GB', '100'],
     ['unlimited data', { totalVolume: null }, '3 GB used of unlimited', undefined],
     ['less than a gigabyte', { totalVolume: GIGABYTE / 2n, orderUsage: GIGABYTE / 8n }, '128 MB used of 512 MB', '25'],
-  ])('shows only the known facts if it has %s', (_, parts, data, percent) => {
+  ])('shows only what is known about an eSIM with %s', (_, parts, data, percent) => {
     const page = sharePage('token', { ...ESIM, ...parts })
     expect(factsOf(page).Data).toBe(data)
     expect(/<progress max="100" value="(\d+)"/.exec(page)?.[1]).toBe(percent)

@@ -55,7 +55,7 @@ ${apn === null || esim.codes ? '' : manualEntry('APN, if mobile data does not wo
 </dl>`
 }
 
-/** What the package includes, and the condition under which it is unlimited or fast. */
+/** The package's contents, and the condition under which it is unlimited or fast. */
 function termsList({ description, fupPolicy }: PackageTerms): string {
   if (description === null && fupPolicy === null) return ''
   return `

@@ -4,7 +4,7 @@ import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import type { LoadShedder } from '../load-shedding/load-shedder.ts'
 import { createListSink, isGone, type ListSink } from './list-sink.ts'
 
-/** An answer with one long list, which is built and written part by part. */
+/** An answer with one long list, built and written part by part. */
 export class ListStream {
   /** The member of `obj` that is the list. */
   readonly member: string
@@ -28,7 +28,7 @@ export class ListStream {
 
 /** Written in one call. If the reader is slow, the writer waits after each part. */
 const PART_BYTES = 64 * 1024
-/** The memory that a slow reader holds: a part, and what Node and a compressor buffer before they signal back-pressure. */
+/** A slow reader's memory: one part, and what Node and a compressor buffer before they signal back-pressure. */
 const HELD_BYTES = 3 * PART_BYTES
 /** A reader that reads nothing for this long is cut off. */
 const STALLED_MS = 30_000
@@ -37,7 +37,7 @@ const LASTS_MAX_MS = 120_000
 const OF_TENANT_MAX = 8
 /** All streams together hold at most 48 MiB. */
 const STREAMS_MAX = 256
-/** The pause before the next try if too many pages of this tenant wait for their turn. */
+/** The pause before the next try if too many of this tenant's pages are waiting for their turn. */
 const BETWEEN_TRIES_MS = 50
 
 export interface ListWriter {

@@ -54,7 +54,7 @@ interface Context {
   address: string
   operation: RtOperationName | 'none'
   requestId?: string
-  /** The UUID under which it is spent, and which identifies its trace. */
+  /** The UUID under which it is used up, and which identifies its trace. */
   spentAs?: string
   tenantId?: string
   /** True for a request that was accepted without a signature. */
@@ -127,7 +127,7 @@ function checkTransport({ callerOf, deps }: RtApi, context: Context, request: In
 /** A request's headers, and its sender if that is known without a signature. */
 interface Credentials {
   headers: RequestHeaders
-  /** The UUID under which the RequestID is spent. */
+  /** The UUID under which the RequestID is used up. */
   spentAs: string
   unsigned?: Unsigned
 }
@@ -210,7 +210,7 @@ async function forwardMoved(
 
 /** The place of one request within the limit on requests in progress. */
 interface Slot {
-  /** Only the first call counts. */
+  /** Only the first call has an effect. */
   release(durationMs: number | undefined): void
 }
 
@@ -278,7 +278,7 @@ async function perform(
   return handlers[operation](deps, call)
 }
 
-/** The operations of the dealer API that one of the family stands for. */
+/** The dealer API operations that one of the family's operations stands for. */
 function operationsOf(operation: RtOperationName): readonly string[] {
   switch (operation) {
     case 'balance/query':
@@ -305,7 +305,7 @@ const SIGNED_ONLY: ReadonlySet<string> = new Set(['webhook/save'])
 async function respondWithList(api: RtApi, context: Context, list: ListStream): Promise<void> {
   const { response, tenantId = '' } = context
   const isZipped = acceptsGzip(response.req.headers['accept-encoding'])
-  // The compressed bytes differ, so their tag is weak: it stands for the same list, not for the same bytes.
+  // The compressed bytes differ, so their tag is weak: it identifies the list, not the bytes.
   const etag = list.etag === undefined ? undefined : { etag: isZipped ? `W/${list.etag}` : list.etag }
   if (list.isKnown(response.req.headers['if-none-match'])) {
     respond(api, context, { notModified: true }, undefined, etag)

@@ -14,7 +14,7 @@ export class RtFailure extends Error {
   }
 }
 
-/** Our codes for which the family has different codes. The family's programs repeat a request only on 900001. */
+/** Our codes that map to different codes of the family. The family's programs repeat a request only on 900001. */
 const CODES: { [Code in Exclude<FailureCode, RtCode>]: RtCode } = {
   '000002': '900001',
   '000108': '200008',
@@ -42,7 +42,7 @@ const CODES: { [Code in Exclude<FailureCode, RtCode>]: RtCode } = {
 
 const WAIT = 'Wait a second and repeat the request with a new RT-RequestID.'
 
-/** Messages in place of those that mention members or headers which this API does not have. */
+/** Messages that replace those about members or headers which this API does not have. */
 const MESSAGES: Partial<Record<FailureCode, string>> = {
   '000002': `The gateway is temporarily unavailable and nothing was changed. ${WAIT}`,
   '000101': 'A required header is missing. Send RT-AccessCode, RT-RequestID, RT-Timestamp and RT-Signature.',

@@ -58,8 +58,8 @@ export function checkSignedHeaders({ headers }: IncomingMessage): SignedSender {
 const REQUEST_ID_ADVICE = 'send a new one for each request, such as a UUID: 8 to 64 letters, digits and hyphens, once.'
 
 /**
- * The UUID under which a RequestID is spent (docs/decisions/0033): a UUID itself, also without hyphens, and for any other
- * text one that is derived from it. A derived one has version 8, so it is never that of an attempt to send an event.
+ * The UUID under which a RequestID is used up (docs/decisions/0033): a UUID itself, with or without hyphens; for any other
+ * text, a UUID derived from it. A derived UUID has version 8, so it never equals the id of a delivery attempt.
  * @returns undefined if the RequestID has another form
  */
 export function requestUuidOf(text: string): string | undefined {
@@ -71,7 +71,7 @@ export function requestUuidOf(text: string): string | undefined {
   return withHyphens(`${digits.slice(0, 12)}8${digits.slice(13, 16)}${variant}${digits.slice(17, 32)}`)
 }
 
-/** Without `_`, which every AppKey has: the signed text then has only one reading. */
+/** Without `_`, which every AppKey has, so the signed text has only one reading. */
 const REQUEST_ID = /^[A-Za-z0-9-]{8,64}$/
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 const HEX = /^[0-9a-f]{32}$/i
@@ -86,7 +86,8 @@ export interface UnsignedSender {
   /** The AppSecret itself, if the request carries it. */
   secretKey?: string
   /**
-   * The RequestID sent with a secret, which is only returned and logged: it protects nothing that the secret does not open.
+   * The RequestID sent with a secret. It is only returned and logged: it protects nothing that the secret does not already
+   * open.
    */
   requestId?: string
 }

@@ -148,7 +148,7 @@ async function* pagesFrom(
   shape: (item: PackageOnSale) => object[],
 ): AsyncGenerator<object[], void> {
   for (let page = first; ; page = await pageAt(page.nextCursor)) {
-    yield page.packageList.flatMap((item) => shape(item as PackageOnSale)) // off sale: listed only as a change
+    yield page.packageList.flatMap((item) => shape(item as PackageOnSale)) // off sale: listed only as a change in the feed
     if (page.nextCursor == null) return
   }
 }
@@ -179,7 +179,7 @@ async function sendOneSms(deps: Deps, { tenant, request }: RtCall): Promise<obje
 const SMS_FAILURES = {
   impossible: {
     code: '200002',
-    text: 'Nothing was sent: the supplier of this eSIM sends no SMS, or the eSIM has ended. Reach the traveller another way.',
+    text: 'Nothing was sent: the supplier of this eSIM cannot send SMS, or the eSIM has ended. Contact the traveller in another way.',
   },
   refused: { code: '200002', text: 'Nothing was sent: the supplier of this eSIM refused the SMS.' },
   busy: { code: '900001', text: 'Nothing was sent: the supplier is busy. Repeat the request with a new RT-RequestID.' },

@@ -65,7 +65,7 @@ function linesOf(
     const member = packageCode === undefined ? 'slug' : 'packageCode'
     const meant = typeof name === 'string' ? resolve(member, name) : name
     const parts = { packageCode: meant, count, price: guardOf(price), periodNum }
-    // A line that the schema refuses stays as it is: another line must not compensate for a count below 1.
+    // A line that the schema refuses stays as it is, so that another line cannot compensate for a count below 1.
     const isAddable = Number.isInteger(count) && (count as number) >= 1 && typeof meant === 'string'
     const key = isAddable ? JSON.stringify([meant, periodNum]) : String(index)
     const earlier = merged.get(key)
@@ -85,7 +85,7 @@ function withoutUndefined(members: Record<string, unknown>): object {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
 }
 
-/** A price that no package has, so it is refused: if there are two different guards for a package, at least one is wrong. */
+/** A price that no package has, so it is refused: of two different guards for one package, at least one is wrong. */
 const IMPOSSIBLE_PRICE = -1
 
 function guarded(

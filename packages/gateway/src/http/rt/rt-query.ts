@@ -110,9 +110,7 @@ async function pageOfOrder(
   return { profiles: matching.slice((pageNum - 1) * pageSize, pageNum * pageSize), total: matching.length }
 }
 
-/**
- * Begins with the words of the family: some programs recognise a pending order only by its text, and give up on any other.
- */
+/** Begins with the family's words: some programs recognise a pending order only by its text, and give up on any other. */
 function pending(lines: readonly Pick<OrderLine, 'count' | 'deliveredCount'>[]): RtFailure {
   const total = lines.reduce((sum, { count }) => sum + count, 0)
   const delivered = lines.reduce((sum, { deliveredCount }) => sum + deliveredCount, 0)

@@ -48,7 +48,7 @@ export function refuseDryRun({ validateOnly }: RtRequest): void {
   throw new RtFailure('200008', 'validateOnly: this API has no dry runs, and nothing was bought. Use the dealer API.')
 }
 
-/** The id under which an order is stored, and the text that it keeps if the id is derived. */
+/** The id under which an order is stored, and the original text if the id is derived. */
 export interface OrderKey {
   transactionId: string
   sent: { transactionId?: string }

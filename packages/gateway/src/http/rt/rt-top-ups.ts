@@ -20,7 +20,7 @@ export function findBase(catalogue: Snapshot, buyer: Buyer, name: unknown): Cata
   return item?.packageType === 'BASE' ? item : undefined
 }
 
-/** How a package's eSIMs are topped up: 1 not at all, 2 by a package, 3 by a day pass, whose days the program sends. */
+/** How a package's eSIMs are topped up: 1 not at all, 2 with a package, 3 with a day pass, whose days the program sends. */
 export function topUpTypeOf(
   catalogue: Snapshot,
   buyer: Buyer,

@@ -4,7 +4,7 @@ import { toApiError, untilCallerLeaves } from '../answer.ts'
 import type { Ended } from './rt-call.ts'
 import { RtFailure } from './rt-failure.ts'
 
-/** Programs wait for an answer about this long before they repeat. */
+/** Programs wait for an answer about this long before repeating the request. */
 const WAIT_MS = 10_000
 
 /**
@@ -41,5 +41,7 @@ export async function inProgressIfUnavailable<Result>(work: Promise<Result>): Pr
 }
 
 function inProgress(cause?: unknown): RtFailure {
-  return new RtFailure('900001', 'It is still in progress. Repeat the request: it is not carried out twice.', { cause })
+  return new RtFailure('900001', 'The request is still in progress. Repeat it: it will not be carried out twice.', {
+    cause,
+  })
 }

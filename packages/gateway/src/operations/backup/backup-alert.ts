@@ -15,7 +15,7 @@ export interface BackupAlertDeps {
 }
 
 const POLL_MS = 10 * 60_000
-/** A day, and two hours for backups that begin later than the one before, and take their time. */
+/** A day, plus two hours for a backup that begins later than the previous one or takes longer. */
 const STALE_HOURS = 26
 
 /** Alerts operators once a day while the last backup of a production deployment is older than a day. */
@@ -64,6 +64,6 @@ export async function findLastBackup(db: Pick<Db, 'query'>): Promise<LastBackup 
 
 export function oldBackupText(last: LastBackup | undefined): string {
   return last === undefined
-    ? 'No backup of this database was ever made.'
-    : `The last backup is of ${last.startedAt.toISOString()}: ${last.file}.`
+    ? 'This database has never been backed up.'
+    : `The last backup is from ${last.startedAt.toISOString()}: ${last.file}.`
 }

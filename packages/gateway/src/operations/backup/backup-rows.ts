@@ -12,9 +12,9 @@ export interface BackupTable {
   columns: string[]
 }
 
-/** What the rows need besides the tables that migrations create. */
+/** What the rows need beyond the tables that migrations create. */
 export interface SchemaContents {
-  /** In an order in which each refers to earlier ones only. */
+  /** Ordered so that each refers only to earlier ones. */
   tables: BackupTable[]
   /** `create table … partition of …` */
   partitions: { name: string; parent: string; bound: string; options: string[] }[]
@@ -24,7 +24,7 @@ export interface SchemaContents {
 /** The runner of migrations writes the first two. */
 const LEFT_OUT = ['schema_migrations', 'schema_releases', ...NOT_BACKED_UP]
 
-/** Reads what the schema contains. The transaction of `client` keeps it. */
+/** Reads the contents of the schema, which the transaction of `client` keeps unchanged. */
 export async function describeContents(client: pg.Client): Promise<SchemaContents> {
   const tables = (await client.query<BackupTable>(TABLES, [LEFT_OUT])).rows
   const references = (await client.query<Reference>(REFERENCES)).rows
@@ -93,7 +93,7 @@ export async function* readRows(
   yield record('Z', Buffer.alloc(0))
 }
 
-/** Inserts the rows of all records, which it reads to their end. @throws Error if there are more or fewer than were written */
+/** Inserts the rows of all records, up to the last record. @throws Error if there are more or fewer than were written */
 export async function writeRows(
   client: pg.Client,
   records: AsyncIterable<Buffer>,

@@ -16,7 +16,7 @@ interface CopyConnection {
   sendCopyFail(reason: string): void
 }
 
-/** Rows are passed on in pieces of about this size: the server sends each in a message of its own. */
+/** Rows are passed on in pieces of about this size, because the server sends each row as a separate message. */
 const PIECE_BYTES = 256 * 1024
 /** While this many pieces are queued, nothing more is read from the server. */
 const PIECES_MAX = 8

@@ -21,9 +21,9 @@ import { describeContents, quoted, readRows, type SchemaContents } from './backu
 import { checkSealed, readHeader, type SealedHeader, writeSealed } from './sealed-file.ts'
 
 export interface BackupHeader extends SealedHeader, SchemaContents {
-  /** The moment whose rows it contains, RFC 3339. */
+  /** The moment that the rows represent, RFC 3339. */
   startedAt: string
-  /** Which release made it, such as 2, `0.1.0 (fe2c68f0)`. */
+  /** The release that made it, such as 2, `0.1.0 (fe2c68f0)`. */
   release: number
   label: string
   /** The kind of deployment. */
@@ -47,7 +47,7 @@ export interface BackupRequest {
   /** A new file, or a folder in which the file is named after its time. */
   target: string
   isEncrypted: boolean
-  /** In a folder: how many backups remain, this one among them. undefined: all. */
+  /** In a folder: the number of backups to keep, including this one. undefined: all. */
   keep?: number | undefined
   onTable?: (table: string, rows: number) => void
 }
@@ -62,7 +62,7 @@ export interface MadeBackup {
 }
 
 /**
- * Writes all rows as they were at one moment to a file, while gateways go on selling. The file is complete, read again and on disk
+ * Writes all rows as of one moment to a file, while gateways continue to sell. The file is complete, read back and on disk
  * before it gets its name. @throws Refusal
  */
 export async function makeBackup(deps: BackupDeps, request: BackupRequest, by: By): Promise<MadeBackup> {
@@ -186,8 +186,8 @@ function fileFor({ target, keep }: BackupRequest, startedAt: Date): string {
       `--keep needs a folder, and ${path} is not one. Name a folder, or leave --keep out.`,
     )
   if (!existsSync(dirname(file)))
-    throw new Refusal(422, 'NO_FOLDER', `There is no folder ${dirname(file)}. Create it, or name another one.`)
-  if (existsSync(file)) throw new Refusal(409, 'FILE_EXISTS', `${file} exists already. Name a new file, or a folder.`)
+    throw new Refusal(422, 'NO_FOLDER', `There is no folder ${dirname(file)}. Create it, or choose another one.`)
+  if (existsSync(file)) throw new Refusal(409, 'FILE_EXISTS', `${file} already exists. Choose a new file, or a folder.`)
   return file
 }
 
@@ -227,7 +227,7 @@ function gzipped(records: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
   return gzip
 }
 
-/** Deletes the earliest backups of a folder, by the time in their names. @returns their names */
+/** Deletes the oldest backups in a folder, by the time in their names. @returns their names */
 async function deleteEarlier(folder: string, keep: number): Promise<string[]> {
   const names = (await readdir(folder)).filter((name) => NAME.test(name)).sort()
   const old = names.slice(0, -keep)

@@ -88,7 +88,7 @@ export async function restoreBackup(request: RestoreRequest): Promise<RestoredBa
     throw new Refusal(
       422,
       'OTHER_DEPLOYMENT',
-      `${file} is of a ${header.kind} deployment, and DEPLOYMENT is ${kind}. Set DEPLOYMENT=${header.kind}. Nothing was changed.`,
+      `${file} is from a ${header.kind} deployment, but DEPLOYMENT is ${kind}. Set DEPLOYMENT=${header.kind}. Nothing was changed.`,
     )
   }
   const client = await connectForRows(databaseUrl, schema)

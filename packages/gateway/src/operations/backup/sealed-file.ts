@@ -22,7 +22,7 @@ export interface SealedHeader {
   masterKeyFingerprint: string
 }
 
-/** What is used before the seal proves the header: see BackupHeader. */
+/** The part used before the seal proves the header: see BackupHeader. */
 const HEADER = Type.Object({
   salt: Type.String(),
   encrypted: Type.Boolean(),
@@ -205,7 +205,11 @@ function notABackup(path: string): Refusal {
 }
 
 function cut(path: string): Refusal {
-  return new Refusal(422, 'BACKUP_CUT', `${path} was cut: its end is missing. Copy it again, or take another backup.`)
+  return new Refusal(
+    422,
+    'BACKUP_CUT',
+    `${path} was truncated: its end is missing. Copy it again, or take another backup.`,
+  )
 }
 
 export function altered(path: string): Refusal {

@@ -76,7 +76,7 @@ export function unencryptedWarning({
 
 interface StateRow {
   encrypted: boolean
-  /** null: a unix socket. */
+  /** null: a Unix socket. */
   address: string | null
   user: string
   foreignTables: number
@@ -92,7 +92,7 @@ const STATE = `
             and not pg_has_role(current_user, relowner, 'usage')) as foreign_tables,
          current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as connections`
 
-/** Compares a connection's settings with those that the gateway requested: a pooler in between may drop them. */
+/** Compares a connection's settings with those that the gateway requested: a pooler in between may discard them. */
 export async function checkSession({ db, config }: DatabaseCheckInput, findings: Findings): Promise<Finding[]> {
   const expected = sessionSettings({ schema: config.databaseSchema })
   const rows = await db.query<{ name: string; setting: string }>({
@@ -136,7 +136,7 @@ export async function checkDurability({ db, config }: DatabaseCheckInput, findin
       ),
     )
   }
-  return found.length > 0 ? found : [findings.ok('What was committed survives a crash of the database.')]
+  return found.length > 0 ? found : [findings.ok('Committed data survives a database crash.')]
 }
 
 const DURABILITY_SETTINGS = `

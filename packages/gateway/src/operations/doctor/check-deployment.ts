@@ -27,7 +27,7 @@ async function checkForwarding(db: DatabaseCheckInput['db'], findings: Findings)
   return found.flat()
 }
 
-/** Checks which deployment the database belongs to and whether we have its key, and lists the other gateways that use it. */
+/** Checks which deployment owns the database and whether we have its key, and lists other gateways that use it. */
 export async function checkDeployment(
   { db, cipher, config }: DatabaseCheckInput,
   findings: Findings,

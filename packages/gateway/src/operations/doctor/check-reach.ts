@@ -9,7 +9,7 @@ import type { CheckInput, Finding, Findings } from './finding.ts'
 const TIMEOUT_MS = 5_000
 const ANSWER_SIZE_MAX_BYTES = 65_536
 
-/** Checks what lies between dealers and the gateway: HOST, the metrics' address, and whether PUBLIC_URL reaches a gateway. */
+/** Checks the path between dealers and the gateway: HOST, the metrics address, and whether PUBLIC_URL reaches a gateway. */
 export async function checkAddresses({ config, outbound }: CheckInput, findings: Findings): Promise<Finding[]> {
   const found: Finding[] = []
   const { deployment, host, publicUrl, metricsHost, metricsPort, trustedProxies = [] } = config
@@ -123,7 +123,7 @@ export function checkCertificate({ config }: CheckInput, findings: Findings): Fi
     )
   } else if (expiresAt.getTime() - now < EXPIRES_SOON_MS) {
     found.push(findings.warning(`The certificate expires on ${until}. Make sure that its renewal works.`))
-  } else found.push(findings.ok(`The certificate fits its key and is valid until ${until}.`))
+  } else found.push(findings.ok(`The certificate matches its key and is valid until ${until}.`))
   if (isSelfSigned) {
     found.push(
       findings.warning(

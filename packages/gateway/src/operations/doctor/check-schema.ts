@@ -11,7 +11,7 @@ export async function checkSchema({ db }: DatabaseCheckInput, findings: Findings
   if (next !== undefined) {
     return [
       findings.ok(
-        `The database was upgraded to the next release, ${next.label}. This release runs on it too, beside the next one or after going back.`,
+        `The database was upgraded to the next release, ${next.label}. This release can use it too, alongside the next one or after a rollback.`,
       ),
     ]
   }
@@ -20,7 +20,7 @@ export async function checkSchema({ db }: DatabaseCheckInput, findings: Findings
   const which = pending.length === 1 ? String(first) : `${pending.length} migrations, ${first} to ${last}`
   return [
     findings.warning(
-      `This database lacks ${which}. The next start of a gateway of this release runs them. They can also be run before.`,
+      `This database lacks ${which}. The next gateway of this release that starts applies them. They can also be applied before.`,
       'npm run -s admin -- migrate',
     ),
   ]
@@ -61,7 +61,7 @@ export async function checkLedger({ db }: DatabaseCheckInput, findings: Findings
     const [first] = state.firstFaults
     return [
       findings.fault(
-        `The check of ${state.checkedOn} found faults in the ledger: ${state.faults}. The first one: ${first} List all of them on the server.`,
+        `The check on ${state.checkedOn} found faults in the ledger: ${state.faults}. The first one: ${first} List all of them on the server.`,
         'npm run -s admin -- ledger verify',
       ),
     ]
@@ -73,5 +73,5 @@ export async function checkLedger({ db }: DatabaseCheckInput, findings: Findings
       ),
     ]
   }
-  return [findings.ok(`The check of ${state.checkedOn} found no fault in the ledger (transfers: ${state.transfers}).`)]
+  return [findings.ok(`The check on ${state.checkedOn} found no faults in the ledger (transfers: ${state.transfers}).`)]
 }

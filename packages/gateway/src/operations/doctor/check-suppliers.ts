@@ -35,7 +35,7 @@ export async function checkSuppliers(input: DatabaseCheckInput, findings: Findin
   return [...found, ...packages]
 }
 
-/** With the wrong master key every configuration looks broken, and an operator might replace it and thus lose it. */
+/** With the wrong master key, every configuration looks broken, and an operator might overwrite it. */
 async function hasMasterKey({ db }: DatabaseCheckInput, cipher: Cipher): Promise<boolean> {
   const row = await findDeployment(db)
   try {
@@ -57,13 +57,13 @@ async function judge(row: SupplierSummary, suppliers: Suppliers, input: Database
   const supplied = suppliers.get(name)
   if (supplied === undefined) {
     return findings.fault(
-      `The configuration of ${name} cannot be used. Enter it again on the page of the supplier in the console.`,
+      `The configuration of ${name} cannot be used. Enter it again on the supplier’s page in the console.`,
       `npm run -s admin -- supplier set ${name} --help`,
     )
   }
   if (paused)
     return findings.warning(
-      `${name} is paused: its orders wait. Resume it on its page of the console.`,
+      `${name} is paused: its orders wait. Resume it on its page in the console.`,
       `npm run -s admin -- supplier resume ${name}`,
     )
   const fault = await testSupplier({ db: input.db, suppliers }, name)
@@ -80,7 +80,7 @@ function warnOfSenders(name: string, suppliers: Suppliers, findings: Findings): 
   const problem = `${name} takes events from anybody, because its events carry no signature: anybody can make the gateway ask about its eSIMs, though rarely.`
   return [
     findings.warning(
-      `${problem} Enter the addresses from which it sends them (eventAddresses) on its page of the console, or: npm run -s admin -- supplier set ${name} --help`,
+      `${problem} Enter the addresses from which it sends them (eventAddresses) on its page in the console, or: npm run -s admin -- supplier set ${name} --help`,
     ),
   ]
 }
@@ -97,7 +97,7 @@ async function packagesWithoutSupplier({ db }: DatabaseCheckInput, findings: Fin
   const problem = `${which} on sale and ${count === 1 ? 'has' : 'have'} no supplier${such}: orders fail and are refunded.`
   return [
     findings.warning(
-      `${problem} Assign one on its page of the console.`,
+      `${problem} Assign one on its page in the console.`,
       `npm run -s admin -- package set ${example} --supplier NAME:PRODUCT`,
     ),
   ]
@@ -113,8 +113,8 @@ async function packagesOfMissingSupplier({ db }: DatabaseCheckInput, findings: F
   if (count === 0) return []
   const problem =
     count === 1
-      ? `The package ${example} names a supplier that does not exist, ${supplier}.`
-      : `${count} packages name a supplier that does not exist, such as ${example} (${supplier}).`
+      ? `The package ${example} lists a nonexistent supplier, ${supplier}.`
+      : `${count} packages list a nonexistent supplier, such as ${example} (${supplier}).`
   return [
     findings.warning(
       `${problem} Add it under Suppliers in the console, or assign another on the package’s page.`,

@@ -58,7 +58,7 @@ async function unknownCurrencies(db: Db): Promise<string[]> {
     .filter(({ currencyCode }) => !isCurrency(currencyCode))
     .map(
       ({ place, currencyCode, example }) =>
-        `${currencyCode} is not a currency of ISO 4217, so no dealer can pay in it. It is used in ${place} ${example}. Enter the amount in the right currency, and remove this one.`,
+        `${currencyCode} is not an ISO 4217 currency, so no dealer can pay in it. It is used in ${place} ${example}. Enter the amount in the right currency, and remove this one.`,
     )
 }
 

@@ -47,7 +47,7 @@ export interface ExamineInput {
   config: Partial<Config>
   /** Faults found in the variables. */
   configFaults: readonly string[]
-  /** undefined: there is no database yet, or DATABASE_URL cannot be read. */
+  /** undefined: there is no database yet, or DATABASE_URL is unreadable. */
   databaseUrl: string | undefined
   masterKeys: readonly [Buffer, ...Buffer[]] | undefined
 }

@@ -3,13 +3,13 @@ import type { Outbound } from '@dealer-esim/lib/outbound/outbound.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import type { Config } from '#platform/config/config.ts'
 
-/** One result of a check. The message of a warning or fault ends with what to do. */
+/** One result of a check. A warning's or fault's message ends with the remedy. */
 export interface Finding {
   check: string
   /** FAULT: does not work, or will lose something. WARNING: works, but an operator should know. */
   state: 'OK' | 'WARNING' | 'FAULT'
   message: string
-  /** What to run on the server instead. The console does not show it. */
+  /** The command to run on the server instead. The console does not show it. */
   command?: string
 }
 

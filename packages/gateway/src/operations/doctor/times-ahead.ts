@@ -66,11 +66,11 @@ export const TIMES_AHEAD: readonly TimesAhead[] = [
 
 export async function checkTimesAhead({ db }: DatabaseCheckInput, { ok, warning }: Findings): Promise<Finding[]> {
   const ahead = (await countTimesAhead(db, TIMES_AHEAD)).filter(({ count }) => count > 0)
-  if (ahead.length === 0) return [ok('No work waits for a time that only a wrong clock can have written.')]
+  if (ahead.length === 0) return [ok('No work is waiting for a time that a wrong clock has written.')]
   const tables = ahead.map(({ table, count }) => `${table}: ${count}`).join(', ')
   return [
     warning(
-      `Work waits for times too far in the future (${tables}): the database's clock was ahead and was set back. A worker makes it due within a minute: see that one runs (--role worker or all).`,
+      `Work is waiting for times too far in the future (${tables}): the database's clock was fast and was set back. A worker will make it due within a minute: make sure that one runs (--role worker or all).`,
     ),
   ]
 }
@@ -87,7 +87,7 @@ interface TimesAheadDeps {
 
 /** How often this node checks whether the database's clock was set back. */
 const POLL_MS = 1_000
-/** How often the tables are searched even if this node saw no step: another node may have written while this one was down. */
+/** How often the tables are searched if this node saw no step: another node may have written while this node was down. */
 const SEARCH_EVERY_MS = 60_000
 /**
  * How often, and for how long, the tables are searched after the clock was set back: nodes that have not noticed may still

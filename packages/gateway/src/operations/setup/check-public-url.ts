@@ -12,7 +12,7 @@ type Address = Pick<Config, 'host' | 'port' | 'publicUrl' | 'tlsCertFile' | 'tls
 /**
  * Checks whether PUBLIC_URL points to this machine: listens where the gateway will listen, and calls PUBLIC_URL as a dealer
  * would.
- * @returns what is wrong and how to fix it; undefined if it points here
+ * @returns the problem and how to fix it; undefined if it points here
  */
 export async function findWrongRoute(config: Address, outbound: Outbound): Promise<string | undefined> {
   const { host, port, publicUrl, tlsCertFile, tlsKeyFile } = config
@@ -36,7 +36,7 @@ export async function findWrongRoute(config: Address, outbound: Outbound): Promi
     const outcome = await callPublicUrl(outbound, publicUrl)
     if (outcome.kind !== 'failed' && outcome.body.toString() === proof) return undefined
     const seen = outcome.kind === 'failed' ? outcome.message : `something else answered, with ${outcome.status}`
-    return `PUBLIC_URL ${publicUrl} does not lead here yet (${seen}). Let DNS, the firewall and the proxy lead it to ${host}:${port}.`
+    return `PUBLIC_URL ${publicUrl} does not lead here yet (${seen}). Make DNS, the firewall and the proxy lead to ${host}:${port}.`
   } finally {
     server.closeAllConnections()
     server.close()

@@ -4,7 +4,7 @@ import { messageOf } from '@dealer-esim/lib/postgres/errors.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import { findConnectionFault } from '../doctor/check-database.ts'
 
-/** A role and a database of the same name, which the role owns. */
+/** A role and a database with the same name, owned by the role. */
 export interface NewDatabase {
   /** The URL of a role that is allowed to create roles and databases. */
   adminUrl: string
@@ -65,7 +65,7 @@ export async function createDatabase(wanted: NewDatabase): Promise<void> {
     if (!role) await db.query({ text: `create role "${name}" login password '${scramVerifier(wanted.password)}'` })
     const [database] = await db.query({ text: 'select 1 from pg_database where datname = $1', values: [name] })
     if (database) return
-    // An administrator who is not a superuser can create databases only for roles of which they are a member.
+    // An administrator who is not a superuser can create databases only for roles that they are a member of.
     await db.query({ text: `grant "${name}" to current_user` })
     await db.query({ text: `create database "${name}" owner "${name}" encoding UTF8 template template0` })
   })

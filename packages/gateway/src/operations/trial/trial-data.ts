@@ -28,7 +28,7 @@ const TRIAL_DEALERS: readonly TrialDealer[] = [
   { clientName: 'Harbour Cruises (trial)', currencyCode: 'USD', ordersPerDay: 2 },
 ]
 
-/** Four weeks, plus what happens today. The log of deliveries keeps 31 days. */
+/** Four weeks, plus today's events. The delivery log keeps 31 days. */
 const WEEKS = 4
 const STEPS = WEEKS + 1
 const WEEK_MS = 7 * 86_400_000

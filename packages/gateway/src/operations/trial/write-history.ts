@@ -10,7 +10,7 @@ import { makeWeek, type Product, type TrialDealer, type WeekInput } from './tria
 /** The number of packages that a trial dealer sells. */
 const PRODUCTS_MAX = 14
 
-/** Creates the past partitions from this time on, as far as retention keeps them. */
+/** Creates the past partitions from this time on, as far back as retention keeps them. */
 export async function createHistoryPartitions(db: Db, sinceMs: number): Promise<void> {
   await createPartitions(db, AGED_BY_CLOCK, sinceMs)
 }

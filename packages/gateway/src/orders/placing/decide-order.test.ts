@@ -36,7 +36,7 @@ test('a refusal states amounts exactly in JSON, even for the largest price and t
   expect(verdictOn(max, { balance: 0n, creditLimit: max })).toMatchObject({ kind: 'placed' })
 })
 
-test('an order may use up the whole balance and the whole daily limit', () => {
+test('an order may use up the entire balance and the entire daily limit', () => {
   expect(verdictOn(10n, { balance: -5n, creditLimit: 15n, dailySpendLimit: 30n, spent: 20n }).kind).toBe('placed')
   expect(verdictOn(11n, { balance: -5n, creditLimit: 15n })).toMatchObject({
     ...{ code: '200007', parts: { data: { shortfall: 1 } } },

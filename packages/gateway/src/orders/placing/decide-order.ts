@@ -55,7 +55,7 @@ export interface PlacedOrder extends ExistingOrder {
   decidedAt: Date
   walletVersion: bigint
   remark: string | null
-  /** The part of its request that an order of the RT API keeps, and the restricted key; null for other orders. */
+  /** The part of an RT API request that its order keeps, and the restricted key; null for other orders. */
   sent: (Omit<SentRequest, 'lines'> & { key?: OrderKey }) | null
 }
 
@@ -67,7 +67,7 @@ export type Verdict =
   | { kind: 'replayed'; answer: PlacementAnswer }
   | { kind: 'refused'; code: FailureCode; parts: ErrorParts }
 
-/** The facts on which orders are decided, apart from their wallets. */
+/** The facts for deciding orders, other than their wallets. */
 export interface DecisionContext {
   now: Date
   catalogue: Snapshot
@@ -80,7 +80,7 @@ export interface DecisionContext {
   keys?: ReadonlyMap<string, KeySpending>
   /** Orders that must not be placed because of a restore. Read whenever `existing` is. */
   restored?: RestoredOrders
-  /** eSIMs of an offer that can be delivered now; undefined if its suppliers do not count them. */
+  /** The number of eSIMs of an offer that can be delivered now; undefined if its suppliers do not count them. */
   available(offer: Offer): number | undefined
 }
 
@@ -191,7 +191,7 @@ export function replayOrConflict(input: OrderInput, earlier: ExistingOrder): Ver
 /** The content of an order at today's prices. */
 interface Priced {
   lines: PackageLine[]
-  /** The eSIM of a top-up, and the volume that the batch's top-ups add to it, including this one. */
+  /** The eSIM of a top-up, and the volume that the batch's top-ups up to this one add to it. */
   esim?: ToppedUpEsim
   addedVolume: bigint
 }
@@ -337,7 +337,7 @@ function onDay(wallet: Wallet, now: Date): Wallet {
   return wallet.spentOn === today ? wallet : { ...wallet, spentOn: today, spent: 0n }
 }
 
-/** `daySpent` counts for its own day only. */
+/** `daySpent` applies only to its own day. */
 function spendingOnDay(key: KeySpending | undefined, now: Date): KeySpending | undefined {
   const today = dayOf(now)
   return key === undefined || key.spentOn === today ? key : { ...key, spentOn: today, daySpent: 0n }

@@ -15,8 +15,8 @@ export type DryRunAnswer = OrderDryRunAnswer & Partial<TopupDryRunAnswer>
 export type DryRunVerdict = { kind: 'accepted'; answer: DryRunAnswer } | Exclude<Verdict, { kind: 'placed' }>
 
 /**
- * Decides an order as `placeBatch` does, on the same facts, but without a lock, and writes nothing. So it promises nothing:
- * another order may take the balance or the last eSIM before the real call.
+ * Decides an order as `placeBatch` does, on the same facts, but without a lock and without writing anything. It promises
+ * nothing: another order may take the balance or the last eSIM before the real call.
  */
 export async function dryRun(deps: PlacementDeps, input: OrderInput): Promise<DryRunVerdict> {
   const [wallet, { now, catalogueVersion, existing }, esims, keys, restored] = await deps.db.tx((tx) =>

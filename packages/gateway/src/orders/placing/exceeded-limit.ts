@@ -1,9 +1,9 @@
 import { type CodeData, formatTime, type SpendScope } from '@dealer-esim/contract'
 import type { KeySpending } from '#tenants/keys/key-spending.ts'
 
-/** What bounds the debits of a tenant, and what was spent so far: on this day, and with the restricted key that signed. */
+/** The limits on a tenant's debits, and the amounts spent so far: today, and with the restricted key that signed. */
 interface SpendLimits {
-  /** The limit of the account; null: it has none. */
+  /** The account's limit; null: none. */
   dailySpendLimit: bigint | null
   spent: bigint
   key: KeySpending | undefined

@@ -29,10 +29,10 @@ interface InputMembers {
   key?: OrderKey | undefined
 }
 
-/** The restricted key of an order, as the order keeps it. */
+/** An order's restricted key, as the order stores it. */
 export type OrderKey = Pick<RestrictedKey, 'keyId' | 'label'>
 
-/** The members of a request of the RT API that it sent in its own form. */
+/** The members that an RT API request sent in its own form. */
 export interface SentRequest {
   /** The dealer's text, if the transactionId is derived from it. */
   transactionId?: string
@@ -49,13 +49,13 @@ export interface SentRequest {
 export interface SentLine {
   /** A packageCode or a slug. */
   name: string
-  /** The package that the name refers to in today's catalogue; the name itself if it is unknown. */
+  /** The package that the name refers to in the current catalogue; the name itself if unknown. */
   packageCode: string
   count: number
   periodNum?: number | undefined
 }
 
-/** The restricted key with which a request was signed, as its order keeps it; undefined: the tenant's own key. */
+/** The restricted key that signed a request, as its order stores it; undefined: the tenant's own key. */
 export function keyOf({ key }: Pick<Tenant, 'key'>): OrderKey | undefined {
   return key === null ? undefined : { keyId: key.keyId, label: key.label }
 }
@@ -77,9 +77,9 @@ export interface TopUpInput extends InputMembers {
 /** An eSIM that is to be topped up. */
 export interface ToppedUpEsim {
   profileId: string
-  /** null if the eSIM was not read and the request does not state it. */
+  /** null if the eSIM was not read and the request does not contain it. */
   iccid: string | null
-  /** The package under which it was bought. */
+  /** The code of the package that was bought. */
   packageCode: string
   supplier: string
   esimStatus: EsimStatus
@@ -100,7 +100,7 @@ interface EarlierOrder {
   packageLines: PackageLine[]
 }
 
-/** Compares an order with an earlier one with the same transactionId. A top-up's ICCID matches any eSIM that has it. */
+/** Compares an order with an earlier one with the same transactionId. A top-up's ICCID matches any eSIM with that ICCID. */
 export function hasSameContent(input: OrderInput, earlier: EarlierOrder): boolean {
   if (input.orderType !== 'TOPUP') {
     return earlier.orderType === 'NEW' && hasSameLines(input, input.request.packageInfoList, earlier.packageLines)
@@ -142,8 +142,8 @@ function byCode(left: readonly [string, ...unknown[]], right: readonly [string, 
 }
 
 /**
- * Adds up the lines of a repeat by the packages that their names referred to in the earlier order. In today's catalogue a
- * slug may be gone or belong to a different package.
+ * Adds up a repeat's lines by the packages that their names referred to in the earlier order. In the current catalogue, a
+ * slug may be gone or belong to another package.
  */
 function asOrdered(lines: readonly SentLine[], earlier: readonly PackageLine[]): ContentLine[] {
   const merged = new Map<string, ContentLine>()

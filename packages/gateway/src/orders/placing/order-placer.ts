@@ -16,9 +16,11 @@ import { createRecentOrders } from './recent-orders.ts'
 import { readToppedUpEsims } from './topped-up-esims.ts'
 
 export interface OrderPlacer {
-  /** Places one order, together with those that arrive at about the same time. Never rejects: a failure is a verdict too. */
+  /**
+   * Places one order, together with others that arrive at about the same time. Never rejects: a failure is also a verdict.
+   */
   place(input: OrderInput): Promise<Verdict>
-  /** Decides what `place` would answer now, and writes nothing. */
+  /** Decides what `place` would currently answer, without writing anything. */
   dryRun(input: OrderInput): Promise<DryRunVerdict>
 }
 
@@ -41,7 +43,7 @@ const BATCH_MAX = 128
 const CONCURRENT_BATCHES = 2
 /** An order that arrives up to this much later joins the next batch. */
 const OVERLAP_AFTER_MS = 1
-/** After a large batch it takes about this long until its callers have sent their next orders. */
+/** After a large batch, its callers take about this long to send their next orders. */
 const GATHER_MS = 2
 /** About a second's work. If more orders are waiting, a prompt refusal is better than a longer wait. */
 const QUEUE_MAX = 5_000
@@ -70,7 +72,7 @@ export function createOrderPlacer(options: OrderPlacerDeps): OrderPlacer {
       pace: { clock: deps.clock, overlapAfterMs: OVERLAP_AFTER_MS, gatherMs: GATHER_MS },
       queueLimit: QUEUE_MAX,
       queueFullError: () => new Error('too many orders are waiting'),
-      key: (input) => input.tenant.tenantId, // a second batch of one wallet would only wait for its lock
+      key: (input) => input.tenant.tenantId, // a second batch for one wallet would only wait for its lock
       keysShareBatch: true,
       run: (inputs) => placeInTime(deps, inputs),
     })
@@ -108,8 +110,8 @@ const UNKNOWN: Verdict = { kind: 'refused', code: '000001', parts: {} }
 const ATTEMPTS_MAX = 3
 /**
  * No attempt begins this long after the batch's oldest request arrived, even if a COMMIT was not answered: callers get an
- * answer within ten seconds. The time is longer than one attempt on a stalled connection (deps.ts), so that another attempt
- * follows on a new connection.
+ * answer within ten seconds. Longer than one attempt on a stalled connection (deps.ts), so that a second attempt can follow
+ * on a new connection.
  */
 const RETRY_MS = 7_000
 const BETWEEN_ATTEMPTS_MS = 100
@@ -207,8 +209,8 @@ function byDealer(inputs: readonly OrderInput[]): OrderInput[][] {
 
 /**
  * Places the parts of a split batch. Halves run one after the other, in the order of their requests. Dealers run in
- * parallel, so that none waits for another's lock, but they use no more connections than one batch's share: even while two
- * batches are split, other orders find a connection.
+ * parallel, so that none waits for another's lock, but they share one batch's connections: even while two batches are
+ * split, other orders find a connection.
  */
 async function placeParts(
   deps: PlacerDeps,

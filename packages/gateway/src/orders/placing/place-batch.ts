@@ -132,7 +132,7 @@ function auditUnsigned(tx: Tx, ids: Ids, placed: readonly PlacedOrder[]): void {
   if (entries.length > 0) auditAll(tx, ids, entries)
 }
 
-/** The facts from the database on which a batch of orders is decided, apart from their wallets. */
+/** The facts in the database on which a batch of orders is decided, other than the wallets. */
 export interface OrderContext {
   now: Date
   catalogueVersion: bigint

@@ -68,7 +68,7 @@ function isPlain({ verdicts, lowBalanceChanges }: BatchDecision): boolean {
   return lowBalanceChanges.length === 0 && [...verdicts.values()].every(({ kind }) => kind !== 'refused')
 }
 
-/** The constraint that allows only one order per transactionId. */
+/** The constraint that permits only one order per transactionId. */
 const TRANSACTION_IDS = 'orders_tenant_id_transaction_id_key'
 
 /** @returns 'exists' if one of the transactionIds already has an order; 'changed' if an assumption did not hold */

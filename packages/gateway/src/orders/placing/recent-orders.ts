@@ -9,11 +9,11 @@ import { readOrderContext } from './place-batch.ts'
  * is never moved or deleted, so whatever is read is committed and final.
  */
 export interface RecentOrders {
-  /** True if this node has recently answered an order with this transactionId, so that this one is probably a repeat. */
+  /** True if this node has recently answered an order with this transactionId, so this one is probably a repeat. */
   has(input: OrderInput): boolean
   /** @returns undefined if there is no such order, or the database does not answer: the order is then placed */
   lookUp(input: OrderInput): Promise<Verdict | undefined>
-  /** Called when it is known that an order with this transactionId exists. */
+  /** Called once it is known that an order with this transactionId exists. */
   add(input: OrderInput): void
 }
 

@@ -51,7 +51,7 @@ export function topUpVolume(catalogue: Snapshot, line: Pick<PackageLine, 'packag
 }
 
 /**
- * Checks whether the state of an eSIM allows a top-up, apart from other work in progress on it. An expired eSIM cannot be
+ * Checks whether an eSIM's state allows a top-up, regardless of other work in progress on it. An expired eSIM cannot be
  * topped up if its supplier is not loaded on this node.
  */
 export function allowsTopUp(

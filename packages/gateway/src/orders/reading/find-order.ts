@@ -59,7 +59,7 @@ export async function findOrdersOfTransaction(
 /** The most orders listed if many dealers use the same transactionId. */
 const SAME_TRANSACTION_MAX = 100
 
-/** The number of an order's debit, as people write it: 1042 for `#1042` or `1042`. */
+/** The number of an order's debit as people write it: 1042 for `#1042` or `1042`. */
 export function parseEntryNo(text: string): bigint | undefined {
   return ENTRY_NO.test(text) ? BigInt(text.replace('#', '')) : undefined
 }

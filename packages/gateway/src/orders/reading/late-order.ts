@@ -12,7 +12,7 @@ export function waitsForSupplier(order: string): string {
     and ${order}.created_at < now() - interval '${LATE_MIN_MS} milliseconds'`
 }
 
-/** SQL: since when the order has been late; in the future if it is not late yet. */
+/** SQL: the time since when the order has been late; in the future if it is not late yet. */
 export function lateAt(order: string): string {
   return `${order}.created_at + interval '1 millisecond' * (
     select min(coalesce(s.late_after_ms, ${LATE_DEFAULT_MS}))

@@ -18,7 +18,7 @@ export interface UnfinishedFilter {
   statuses: readonly UnfinishedStatus[]
   /** Only orders placed before this time. */
   before: Date
-  /** Only orders after this order id, the last one of the previous page. */
+  /** Only orders after this order id, which is the last one on the previous page. */
   after: string | undefined
 }
 
@@ -52,9 +52,9 @@ export async function listUnfinished(db: Db, filter: UnfinishedFilter, limit: nu
 const PAGE = 'order_status = any ($1) and order_id < $2 and ($3::uuid is null or order_id > $3)'
 
 /**
- * SQL: the unfinished orders that meet the condition. Fulfilment works on them or they are under review, so every item
- * without an outcome belongs to one of them. Each part uses a partial index, so the rows read do not grow with the number of
- * orders.
+ * SQL: the unfinished orders that meet the condition. They are in fulfilment or under review, so every item without an
+ * outcome belongs to one of them. Each part uses a partial index, so the number of rows read does not grow with the number
+ * of orders.
  */
 export const unfinishedOrders = (condition: string) => `
   select * from orders where ${condition} and due_at is not null

@@ -20,17 +20,17 @@ it('a pending order shows how long it has waited, and when the next query and th
   })
 })
 
-it('an order waits for the eSIM that may have been paid for, not for eSIMs certainly not bought', () => {
+it('an order waits for the eSIM that may have been bought, not for those that certainly were not', () => {
   const putOff: WaitingItem = { ...DOUBTED, itemStatus: 'WAITING', supplier: 'other', inDoubtAt: null, retryAt: at(20) }
   expect(decide(NEW, putOff, DOUBTED)).toMatchObject({ reason: 'NO_ANSWER', supplier: 'eSIM Access' })
   expect(decide(NEW, putOff)).toMatchObject({ reason: 'NOT_BOUGHT', supplier: 'other', since: at(0), nextAskAt: null })
 })
 
-it('an order for which no supplier was asked has waited since its payment', () => {
+it('an order that no supplier has been asked for has been waiting since its payment', () => {
   expect(decide(NEW)).toMatchObject({ reason: 'NOT_ASKED', supplier: null, since: at(0), reviewAt: null })
 })
 
-it('an eSIM that is being bought has no next query, and the latest review time counts', () => {
+it('an eSIM that is being bought has no next query, and the latest review time applies', () => {
   const asked: WaitingItem = { ...DOUBTED, itemStatus: 'ASKED', inDoubtAt: null, retryAt: null, requestedAt: at(10) }
   expect(decide(asked)).toMatchObject({ reason: 'NO_ANSWER', since: at(10), nextAskAt: null, reviewAt: at(70) })
   expect(decide(DOUBTED, asked)).toMatchObject({ since: at(1), nextAskAt: at(21), reviewAt: at(70) })

@@ -22,9 +22,9 @@ export interface OrderWaiting {
   reason: 'NOT_ASKED' | 'NOT_BOUGHT' | 'NO_ANSWER' | 'REVIEW'
   supplier: string | null
   since: Date
-  /** When the supplier will be asked next; null: now, or only when an operator asks. */
+  /** When the supplier will next be asked; null: now, or only if an operator asks. */
   nextAskAt: Date | null
-  /** When it goes to review at the latest; null: no supplier has been asked yet, or it is under review. */
+  /** The latest time at which it goes to review; null: no supplier has been asked yet, or it is under review. */
   reviewAt: Date | null
 }
 

@@ -30,10 +30,10 @@ export interface FoundOrder {
   currencyCode: string
   /** The names of its packages at the time of the order. */
   packages: string[]
-  /** The code of the first of its packages. */
+  /** The code of its first package. */
   packageCode: string
   esims: number
-  /** The address from which the order was placed if the request was unsigned; null: the request was signed. */
+  /** The address that placed the order if the request was unsigned; null: the request was signed. */
   unsignedFrom: string | null
   createdAt: Date
   updatedAt: Date
@@ -46,14 +46,14 @@ export interface OrderFilter {
   /** LATE: orders that wait for their supplier longer than usual. */
   waiting?: 'LATE' | undefined
   orderType?: OrderType | undefined
-  /** Finds orders by any of these four: a text that a person enters may be a valid order number, transactionId and ICCID. */
+  /** Finds orders by any of these four, because a typed text may be a valid order number, transactionId and ICCID. */
   orderId?: string | undefined
   entryNo?: bigint | undefined
   transactionId?: string | undefined
   iccid?: string | undefined
   /** Only orders that contain at least one of these packages. */
   packageCodes?: readonly string[] | undefined
-  /** Only orders for which this supplier delivered something. */
+  /** Only orders to which this supplier delivered something. */
   supplier?: string | undefined
   amountFrom?: number | undefined
   amountTo?: number | undefined

@@ -40,7 +40,7 @@ export async function confirmByPassword(
   return { confirmation: createConfirmation(deps, person, credentials.sessionId) }
 }
 
-/** Not audited: the second factor takes effect only with `confirmOwnSecondFactor`. */
+/** Not audited: the second factor takes effect only in `confirmOwnSecondFactor`. */
 export async function setUpOwnSecondFactor(
   deps: SignInDeps,
   person: Person,

@@ -19,7 +19,7 @@ export function listViews(db: Pick<Db, 'query'>, personId: string): Promise<Save
     select view_id, list, name, search from saved_views where person_id = ${personId} order by list, lower(name)`)
 }
 
-/** Saves a view, or replaces the one for the same list with the same name. It changes only a menu, so it is not audited. */
+/** Saves a view, replacing the one for the same list with the same name. It changes only a menu, so it is not audited. */
 export async function saveView(
   { db, ids }: { db: Db; ids: Ids },
   personId: string,

@@ -37,7 +37,7 @@ export async function findCredential(db: Db | Tx, credentialId: Buffer): Promise
   return found
 }
 
-/** Records a use. @returns false if another use has recorded this count or a later one, or the passkey was removed */
+/** Records a use. @returns false if another use has recorded this count or a higher one, or the passkey was removed */
 export async function recordUse(tx: Tx, passkeyId: string, signCount: number): Promise<boolean> {
   const rows = await tx.query(sql`
     update passkeys set used_at = now(), sign_count = ${signCount}

@@ -1,8 +1,8 @@
 import ipaddr from 'ipaddr.js'
 
-/** Where this gateway's passkeys are valid. */
+/** The scope of this gateway's passkeys. */
 export interface RelyingParty {
-  /** The host name that passkeys are bound to. A passkey for one name does not work with another. */
+  /** The host name that passkeys are bound to. A passkey for one host name does not work on another. */
   id: string
   /** The origins that may request a passkey. */
   origins: string[]

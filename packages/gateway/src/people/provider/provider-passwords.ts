@@ -33,7 +33,7 @@ export function isPasswordOff(
   return !allowedUntil || allowedUntil.getTime() <= nowMs
 }
 
-/** The name by which people know the provider. */
+/** The provider's name as people know it. */
 export function providerName({ oidcIssuer, oidcName }: Pick<PasswordConfig, 'oidcIssuer' | 'oidcName'>): string {
   return oidcName ?? new URL(oidcIssuer!).host
 }

@@ -15,7 +15,7 @@ export interface ProviderSignInDeps extends SignInDeps {
   config: SignInDeps['config'] & Pick<Config, 'oidcRoles'>
 }
 
-/** A browser and what it does at the provider: it signs in, or confirms the identity of the signed-in person. */
+/** A browser and its purpose at the provider: to sign in, or to confirm the identity of the signed-in person. */
 export interface ProviderFlow {
   /** The token in the browser's cookie: a code obtained by a different browser cannot be redeemed here. */
   flow: string

@@ -20,7 +20,7 @@ export interface ProviderClaims {
 
 /** The operator's OpenID Connect provider. Each method first asks it for its addresses, until it has answered once. */
 export interface Provider {
-  /** The address at which the person signs in. @param again the person must enter their credentials again */
+  /** The address for the person's sign-in. @param again the person must enter their credentials again */
   authorizationUrl(request: ProviderRequest & { again: boolean }): Promise<string>
   /**
    * Redeems the code with which the provider sent the browser back, and verifies the ID token.
@@ -28,7 +28,7 @@ export interface Provider {
    * @throws Refusal PROVIDER_REFUSED, PROVIDER_UNREACHABLE
    */
   redeem(request: ProviderRequest & { again: boolean; query: string }): Promise<ProviderClaims>
-  /** The page on which a person also signs out of the provider; undefined if it has no such page. */
+  /** The page that also signs a person out of the provider; undefined if the provider lacks one. */
   signOutUrl(returnUrl: string): Promise<string | undefined>
 }
 
@@ -36,7 +36,7 @@ export interface ProviderRequest {
   redirectUri: string
   /** A challenge (challenge.ts). */
   state: string
-  /** The key from which the nonce and the code verifier are derived, so that neither needs to be stored. */
+  /** The key for deriving the nonce and the code verifier, so that neither needs to be stored. */
   key: Buffer
 }
 
@@ -131,7 +131,7 @@ async function redeem(
       ? await fetchUserInfo(configuration, tokens.access_token, idToken.sub)
       : {}
   const { name, groups } = { ...idToken, ...userInfo } as Record<string, unknown>
-  // A provider vouches only for the address in the same answer as its statement, not for an address in another answer.
+  // A provider vouches only for the address in the same answer as its statement, not for one in another answer.
   const { email, email_verified } = (idToken.email === undefined ? userInfo : idToken) as Record<string, unknown>
   return {
     issuer: idToken.iss,

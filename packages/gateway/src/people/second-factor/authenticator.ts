@@ -15,7 +15,7 @@ const SECRET_BYTES = 20
 
 export interface SecondFactorDeps {
   cipher: Cipher
-  /** Codes depend on the time, and a node's own clock may be wrong. */
+  /** Codes depend on the time, and a node's clock may be wrong. */
   databaseClock: Pick<DatabaseClock, 'now'>
   ids: Ids
 }

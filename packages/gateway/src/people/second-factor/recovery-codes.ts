@@ -38,7 +38,7 @@ export async function redeemRecoveryCode(tx: Tx, personId: string, plain: string
   return code.usedNow ? 'accepted' : 'used'
 }
 
-/** Deletes the codes of a person who no longer has a second factor, because they only replace one. */
+/** Deletes the codes of a person who no longer has a second factor, which the codes only replace. */
 export function deleteRecoveryCodes(tx: Tx, personId: string): void {
   tx.send(sql`delete from recovery_codes where person_id = ${personId}`)
 }

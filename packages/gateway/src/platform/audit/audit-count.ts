@@ -5,7 +5,9 @@ import sql from 'sql-template-tag'
 import { type AuditEntry, NIL_TENANT } from './audit.ts'
 
 const MINUTE_MS = 60_000
-/** How many counted entries a tenant, or the deployment, gets per minute. One more entry counts everything beyond that. */
+/**
+ * The number of counted entries per minute for a tenant or the deployment. One further entry counts everything beyond that.
+ */
 export const COUNTED_PER_MINUTE_MAX = 30
 
 /**
@@ -23,7 +25,7 @@ export async function auditCounted(
   const minuteMs = Math.floor(nowMs / MINUTE_MS) * MINUTE_MS
   const owner = tenantId ?? NIL_TENANT
   const id = countedId(minuteMs, `${action} ${key}`)
-  // Only counted entries have an id in the first millisecond of a minute, apart from a rare coincidence.
+  // Apart from rare coincidences, only counted entries have an id in the first millisecond of a minute.
   await db.query(sql`
     with counted as (
       select count(*) < ${COUNTED_PER_MINUTE_MAX} or coalesce(bool_or(audit_id = ${id}), false) as fits

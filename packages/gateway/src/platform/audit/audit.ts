@@ -12,7 +12,7 @@ export const NIL_TENANT = '00000000-0000-0000-0000-000000000000'
  */
 export type Actor = `cli:${string}` | `person:${string}` | 'tenant' | 'unsigned' | 'visitor' | 'system'
 
-/** The author of a change. Created by the APIs; modules take it as their last parameter. */
+/** The author of a change. The APIs create it, and modules take it as their last parameter. */
 export interface By {
   actor: Actor
   /** The address that a network request came from. */

@@ -30,11 +30,11 @@ export interface AuditFilter {
 export interface AuditPage {
   limit: number
   ascending?: boolean | undefined
-  /** Only entries beyond this id. */
+  /** Only entries after this id. */
   after?: string | undefined
 }
 
-/** How many entries are read for one page or count, whether or not they match. */
+/** The number of entries read for one page or count, whether or not they match. */
 const READ_MAX = 100_000
 const COUNTED_ENTRIES_MAX = 10_000
 

@@ -43,7 +43,7 @@ function faultsOf(env: Record<string, string>, argv: string[] = []): readonly st
 }
 
 describe('the configuration', () => {
-  it('needs no settings on a local deployment', () => {
+  it('requires no settings for a local deployment', () => {
     const config = readConfig({}, [])
     expect(config).toMatchObject({
       deployment: 'local',
@@ -129,7 +129,7 @@ describe('the configuration', () => {
     },
   )
 
-  it('requires a certificate and a key together, and both must be readable', () => {
+  it('requires a certificate and its key together, both readable', () => {
     expect(faultsOf({ TLS_CERT_FILE: cert })).toEqual([
       'TLS_CERT_FILE and TLS_KEY_FILE go together: set both or neither.',
     ])
@@ -211,7 +211,7 @@ describe('the configuration', () => {
   // Every path is valid.
   const checked = Object.values<Variable<unknown>>(VARIABLES).filter(({ name }) => name !== 'DATA_DIR')
   it.each(checked.map(({ name }) => name))(
-    'refuses nonsense in %s with one sentence that begins with the variable name',
+    'refuses an invalid %s with one sentence that begins with the variable name',
     (name) => {
       expect(faultsOf({ [name]: '§ §' })).toEqual([expect.stringMatching(new RegExp(`^${name} \\S.*\\.$`))])
     },

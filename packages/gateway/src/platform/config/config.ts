@@ -27,7 +27,7 @@ export function readConfig(env: NodeJS.ProcessEnv, argv: readonly string[]): Con
   return config as Config
 }
 
-/** Reads a configuration that may have faults: returns what could be read, and a message for each fault. */
+/** Reads a configuration that may be faulty: returns the readable part, and a message per fault. */
 export function inspectConfig(
   env: NodeJS.ProcessEnv,
   argv: readonly string[],

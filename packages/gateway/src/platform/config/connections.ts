@@ -5,7 +5,7 @@
 
 /** For placing and looking up orders in the dealer API. */
 export const ORDER_CONNECTIONS = 6
-/** Two concurrent statements, and one spare while a connection is replaced. */
+/** Two concurrent statements, and one to spare while a connection is replaced. */
 export const ADMISSION_CONNECTIONS = 3
 /** For LISTEN and NOTIFY: packages/lib/src/postgres/wakeups.ts. */
 const WAKE_CONNECTIONS = 1

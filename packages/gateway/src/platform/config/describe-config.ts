@@ -4,13 +4,13 @@ import { VARIABLES, type Variable } from './variables.ts'
 interface DescribedVariable {
   name: string
   description: string
-  /** null: it is not set, or it is a secret. */
+  /** null: not set, or a secret. */
   value: string | null
-  /** SECRET: it is set, but never shown. */
+  /** SECRET: set, but never shown. */
   state: 'SET' | 'DEFAULT' | 'NOT_SET' | 'SECRET'
 }
 
-/** The variables of this process as people may see them. */
+/** This process's variables as people may see them. */
 export function describeVariables(config: Config): DescribedVariable[] {
   return Object.entries<Variable<unknown>>(VARIABLES).map(([key, variable]) => {
     const { name } = variable

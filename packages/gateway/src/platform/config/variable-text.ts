@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import type { Variable } from './variables.ts'
 
 export interface VariableText {
-  /** undefined: not set, and there is no default. */
+  /** undefined: not set, and without a default. */
   text: string | undefined
   source: 'ENVIRONMENT' | 'FILE' | 'DEFAULT' | 'NOT_SET'
   /** The file that a secret was read from. */

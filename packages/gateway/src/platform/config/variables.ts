@@ -336,7 +336,7 @@ function integer(min: number, max: number): (value: string) => number {
   }
 }
 
-/** Removes trailing slashes, so that paths can be appended. */
+/** Removes trailing slashes so that paths can be appended. */
 function publicUrl(value: string): string {
   const url = URL.canParse(value) ? new URL(value) : undefined
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash) {

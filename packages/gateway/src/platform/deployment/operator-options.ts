@@ -5,7 +5,7 @@ import sql from 'sql-template-tag'
 import { audit, type By } from '../audit/audit.ts'
 import { mailAddress } from '../config/parsers.ts'
 
-/** What the operator sets in the console. Read whenever it is needed, so that a change applies to every node immediately. */
+/** The operator's settings in the console. Read on every use, so that a change applies to every node immediately. */
 interface OperatorSettings {
   /** The requests per second that a new dealer may send; null: new dealers get no individual limit. */
   newDealerQpsLimit: number | null

@@ -10,17 +10,17 @@ import { RELEASE } from '@dealer-esim/lib/process/release.ts'
  */
 
 export interface Peer {
-  /** As PostgreSQL sees it; null: a unix socket. */
+  /** As PostgreSQL sees it; null: a Unix socket. */
   address: string | null
   /** The purpose of the connection: `gateway`, `wake` or `admin`. */
   part: string
   /** The number of its release; 1: it is from before releases were named here. */
   release: number
-  /** The process id on its own machine; null: the name had no room for it. */
+  /** The process id on its machine; null: it did not fit into the name. */
   pid: number | null
   /** The id of the PostgreSQL server process, for `pg_terminate_backend`. */
   backendPid: number
-  /** The ids of its keys. It encrypts with the first one. */
+  /** The ids of its keys. It encrypts with the first key. */
   keyIds: string[]
 }
 

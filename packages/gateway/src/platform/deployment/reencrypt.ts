@@ -3,7 +3,7 @@ import type { Db, Statement, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
 import type { EncryptedColumn } from './encrypted-columns.ts'
 
-/** Rows per transaction. They stay locked for the few milliseconds that it takes to rewrite them. */
+/** Rows per transaction. They stay locked for the few milliseconds of the rewrite. */
 const BATCH_ROWS = 500
 
 type Deps = { db: Db; cipher: Cipher }
@@ -45,7 +45,7 @@ export async function reencryptColumn(
 
 interface Batch {
   rows: number
-  /** The id after which to continue; null: there are no more rows. */
+  /** The id to continue after; null: no more rows. */
   last: string | null
 }
 

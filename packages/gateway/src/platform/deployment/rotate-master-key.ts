@@ -136,11 +136,11 @@ async function saveRotation({ db, cipher, ids }: RotationDeps, rewritten: number
 }
 
 export interface KeyState {
-  /** Fingerprints of the database's key, of the first configured key, and of the key of a rotation in progress. */
+  /** Fingerprints of the database's key, the first configured key, and the key of a rotation in progress. */
   fingerprint: string
   configured: string
   rotatingTo: string | null
-  /** The ids of these keys, as processes list them; null: not one of ours. */
+  /** The ids of these keys, as processes report them; null: not one of ours. */
   keyIds: { fingerprint: string | null; configured: string; rotatingTo: string | null }
   /** The number of ciphertexts that are not encrypted with the first configured key. */
   outdated: number

@@ -11,7 +11,7 @@ import { dropPartitions, type PartitionedTable } from '@dealer-esim/lib/postgres
  * otherwise. That limit holds whatever the clock does and however often processes restart.
  */
 
-/** How long a slot is kept if only an unconfirmed clock has passed it. */
+/** How long a slot is kept if only an unconfirmed clock has passed its end. */
 const UNCONFIRMED_HOURS = 24
 
 /**

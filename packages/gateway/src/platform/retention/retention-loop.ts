@@ -93,13 +93,13 @@ export function dropPastPartitions(db: Db): Promise<string[]> {
   return dropPartitions(db, AGED_BY_CLOCK)
 }
 
-/** How many rows a statement deletes; few enough that it holds its locks for only a few milliseconds. */
+/** The number of rows that a statement deletes: few enough to hold its locks for only a few milliseconds. */
 const STEP_MAX = 1_000
 const DAY_MS = 86_400_000
 
 /**
- * Deletes up to STEP_MAX rows that are past the table's retention, of one tenant if the table belongs to tenants. Locks the
- * rows that it deletes; several nodes may run it concurrently.
+ * Deletes up to STEP_MAX rows past the table's retention, of one tenant if the table belongs to tenants. Locks the rows
+ * that it deletes; several nodes may run it concurrently.
  */
 async function deleteOld(db: Db, table: DeletedTable, now: Date): Promise<{ rows: number; more: boolean }> {
   const before = new Date(now.getTime() - table.keepDays * DAY_MS)

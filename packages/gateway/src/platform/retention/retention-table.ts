@@ -38,11 +38,11 @@ export const REQUEST_IDS: Partitioned = {
 
 /**
  * A backup holds this advisory lock, shared, while it reads. Work on a table's partitions would wait for the backup, and
- * everybody else who uses the table would wait behind it.
+ * every other user of the table would queue behind that work.
  */
 export const BACKUP_LOCK = 'backup'
 
-/** No backup contains them: they say what happened in the last hour or second. */
+/** No backup contains these tables, which describe only the last hour or second. */
 export const NOT_BACKED_UP: readonly string[] = [REQUEST_IDS.table, 'qps_buckets']
 
 /** Partitioned tables whose rows' age is given by the database's clock. */
@@ -57,7 +57,7 @@ export const AGED_BY_CLOCK: readonly Partitioned[] = [
     fillfactor: 70, // each row is given its outcome
     what: 'attempts at suppliers, with their outcomes',
   },
-  // An event can be resent until 36 days after it was recorded, and its attempts can then take up to 6 more days
+  // An event can be resent until 36 days after it was recorded, and its attempts then take up to 6 more days
   // (webhooks/sending/delivery-attempt.ts).
   {
     table: 'events',
@@ -117,7 +117,7 @@ export const DELETED: readonly DeletedTable[] = [
   ofNoTenant('ledger_checks', 400, 'checked_on', 'daily checks of the ledger'),
 ]
 
-/** Tables that are kept forever, and why: money, what was sold, and small tables. */
+/** Tables that are kept forever, with the reason: money, sales, and small tables. */
 export const KEPT: Readonly<Record<string, string>> = {
   orders: 'a transactionId counts forever',
   order_items: 'what was sold, and what it cost',

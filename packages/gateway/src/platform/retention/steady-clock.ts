@@ -19,8 +19,8 @@ const STOPPED_MAX = `interval '3 days'`
 const BEHIND_MAX = `interval '1 minute'`
 const STEADY_FOR = `interval '1 day'`
 /**
- * The confirmed clock runs this much faster until it has caught up, because no process counts the time before its first
- * pass.
+ * The confirmed clock runs faster by this factor until it has caught up, because no process counts the time before its
+ * first pass.
  */
 const CATCH_UP = 1.25
 

@@ -45,7 +45,7 @@ export async function applyRules(deps: ApplyDeps, basis: string, by: By): Promis
 const OUTDATED =
   'Products, rules, rates or packages have changed since the preview, so nothing was applied. Preview again, and apply that.'
 
-/** Writes packages and the rules that they belong to. The caller holds the catalogue's lock. */
+/** Writes packages and their rules. The caller holds the catalogue's lock. */
 export async function writeRulePackages(
   tx: Tx,
   deps: Pick<ApplyDeps, 'ids'>,

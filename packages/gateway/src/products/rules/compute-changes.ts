@@ -11,18 +11,18 @@ import type { OfferedProduct } from './package-templates.ts'
 import { type PackagePlan, type PlannedPackage, planPackages } from './plan-packages.ts'
 import { type ParsedRule, parseRule, type SaleRule } from './sale-rule.ts'
 
-/** A package as it is, and as the rules would now make it. */
+/** A package in its current state, and as the rules would now make it. */
 export interface RulePackage {
   readonly packageCode: string
   readonly before: PackageDocument | undefined
-  /** null: it was not made by a rule. */
+  /** null: not made by a rule. */
   readonly ruleBefore: string | null
   /** A rule took it off sale. */
   readonly wasOffByRule: boolean
-  /** undefined: no rule makes it any more. */
+  /** undefined: no rule makes it any longer. */
   readonly planned: PlannedPackage | undefined
   readonly after: PackageDocument
-  /** A rule takes it off sale, or keeps it so. */
+  /** A rule takes it off sale, or keeps it off sale. */
   readonly isOffByRule: boolean
 }
 
@@ -36,11 +36,12 @@ export interface ComputedChanges {
   readonly products: number
 }
 
-/** How many packages are read and merged together; this blocks the event loop for about 20 ms. */
+/** The number of packages read and merged together, which blocks the event loop for about 20 ms. */
 const BATCH_ROWS = 250
 
 /**
- * Computes what the rules make of the suppliers' listed products, and compares it with the packages. Changes nothing.
+ * Computes the packages that the rules make of the suppliers' listed products, and compares them with the existing ones.
+ * Changes nothing.
  * @param which the rules as last edited by operators, or as last applied
  * @param drafts replace the rules with the same names, or are added to them
  */
@@ -96,7 +97,7 @@ function changeOf(
   planned: PlannedPackage | undefined,
 ): RulePackage | string {
   if (before !== undefined && owned === undefined) {
-    return `The package exists and was not made by a rule: it is left as it is. Give the rule a different code template.`
+    return `The package exists and was not made by a rule, so it is left unchanged. Give the rule a different code template.`
   }
   const shared = {
     packageCode,
@@ -117,7 +118,7 @@ function changeOf(
   return { ...shared, before, after: merged.document, isOffByRule: false }
 }
 
-/** The rule describes what a package includes. A description written by an operator is kept. */
+/** The rule describes the package's contents. A description written by an operator is kept. */
 function describedBy(
   before: PackageDocument | undefined,
   { included }: PlannedPackage,

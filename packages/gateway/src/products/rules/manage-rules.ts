@@ -13,7 +13,7 @@ interface RuleDeps {
 export interface RuleDetails {
   readonly ruleName: string
   readonly rule: SaleRule
-  /** The rule has been applied as it now is. false: it was changed since, or never applied. */
+  /** The rule has been applied in its current form. false: it has changed since, or was never applied. */
   readonly isApplied: boolean
   readonly packages: number
   readonly updatedAt: Date
@@ -22,7 +22,7 @@ export interface RuleDetails {
 /** Limits how long a preview takes. */
 const RULES_MAX = 500
 
-/** Lists the rules in the order in which they select products. */
+/** Lists the rules in the order of selecting products. */
 export function listRules(db: Pick<Db, 'query'>): Promise<RuleDetails[]> {
   return db.query<RuleDetails>({
     text: `select rule_name, definition as rule, updated_at,
@@ -63,7 +63,7 @@ export async function setRule(deps: RuleDeps, ruleName: string, input: SaleRuleI
 
 /**
  * Deletes a rule. Its packages go off sale when the rules are next applied, unless another rule makes them; with
- * `keepPackages` they stay as they are, and rules no longer change them.
+ * `keepPackages` they stay unchanged, and rules no longer change them.
  * @throws Refusal
  */
 export async function deleteRule(
@@ -84,7 +84,7 @@ export async function deleteRule(
 
 /**
  * Separates packages from their rules, so that rules no longer change them.
- * @returns the codes of those that had a rule
+ * @returns the codes of the packages that had a rule
  */
 export async function releasePackages(deps: RuleDeps, packageCodes: readonly string[], by: By): Promise<string[]> {
   return deps.db.tx(async (tx) => {

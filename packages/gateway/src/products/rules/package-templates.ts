@@ -24,7 +24,7 @@ export function checkTemplate(field: string, template: string): void {
   }
 }
 
-/** The name of a package: `Japan 1 GB 7 days`; for a day pass, `Japan 1 GB/day`. */
+/** A package's name: `Japan 1 GB 7 days`; for a day pass, `Japan 1 GB/day`. */
 export function nameOf(template: string, product: OfferedProduct): string {
   const { countries, volume, isDayPass, durationDays, packageType, name, supplier, productCode } = product
   const values: Record<Member, string> = {
@@ -39,7 +39,7 @@ export function nameOf(template: string, product: OfferedProduct): string {
 }
 const NAME_LENGTH = 200
 
-/** The code of a package: `JP_1GB_7`. Products with the same code are sold as one package. */
+/** A package's code: `JP_1GB_7`. Products with the same code are sold as one package. */
 export function codeOf(template: string, product: OfferedProduct): string {
   const { countries, volume, isDayPass, durationDays, packageType, name, supplier, productCode } = product
   const values: Record<Member, string> = {
@@ -60,7 +60,7 @@ function filled(template: string, values: Record<Member, string>): string {
   return template.replace(/\{([^{}]*)\}/g, (_, name: Member) => values[name])
 }
 
-/** The code of one country, or the label of a region; for several of them, R and a hash of all. */
+/** The code of one country, or the label of a region; for several of them, R and a hash. */
 function areaOf(countries: readonly string[]): string {
   const [only, ...others] = countries
   if (others.length > 0) return `R${hashOf(countries.join())}`

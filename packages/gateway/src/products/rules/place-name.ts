@@ -1,7 +1,7 @@
 import { countries as KNOWN } from 'countries-list'
 import { countryName, isCountry } from '#catalogue/coverage.ts'
 
-/** The prefix of the code of a region whose supplier lists no countries: `!RG-Western Europe`. */
+/** The prefix for the code of a region whose supplier lists no countries: `!RG-Western Europe`. */
 export const REGION = '!RG-'
 
 /**
@@ -48,7 +48,7 @@ const REGION_WORDS = new Set([
   ...['pacific', 'scandinavia', 'world', 'worldwide', 'mediterranean', 'antilles', 'baltic', 'apac', 'latam'],
 ])
 
-/** Sets whose names promise no more than they contain: a few European countries are not called Europe. */
+/** Sets of countries with exact names: a few European countries are not called Europe. */
 function knownSet(countries: readonly string[]): string | undefined {
   const continents = countries.map((code) =>
     isCountry(code) ? KNOWN[code as keyof typeof KNOWN].continent : undefined,

@@ -16,14 +16,14 @@ function product(parts: Partial<OfferedProduct> = {}): OfferedProduct {
   }
 }
 
-/** The package that one rule makes from these products, or the reason why it makes no package. */
+/** The package that one rule makes from these products, or the reason why it makes none. */
 function planOne(products: OfferedProduct[], input: SaleRuleInput = {}, rates = NO_RATES) {
   const { packages, blocked, skipped } = planPackages([ruleOf('r', input)], products, rates)
   const [made] = packages.values()
   return made ?? [...blocked.values()][0] ?? Object.entries(skipped).find(([, count]) => count > 0)?.[0]
 }
 
-it('a package takes the fair use policy from its product', () => {
+it('a package takes its fair use policy from its product', () => {
   const fupPolicy = '1 Mbps after 2 GB a day'
   expect(planOne([product({ volume: null, fupPolicy })])).toMatchObject({ input: { fupPolicy } })
   for (const none of [null, undefined]) {
@@ -31,7 +31,7 @@ it('a package takes the fair use policy from its product', () => {
   }
 })
 
-it('a package includes the calls and SMS that every one of its suppliers includes', () => {
+it('a package includes only the calls and SMS that all its suppliers include', () => {
   const included = '100 minutes of calls and 20 SMS'
   const other = { supplier: 'b', productCode: 'B', cost: 30_000n }
   expect(planOne([product({ included })])).toMatchObject({ included, input: { smsStatus: 1 } })
@@ -41,12 +41,12 @@ it('a package includes the calls and SMS that every one of its suppliers include
   expect(some).not.toHaveProperty('input.smsStatus')
 })
 
-it('a package takes the fair use policy from any supplier that has one', () => {
+it('a package takes its fair use policy from any supplier that has one', () => {
   const other = product({ supplier: 'b', productCode: 'B', cost: 30_000n, fupPolicy: '1 Mbps after 2 GB a day' })
   expect(planOne([product(), other])).toMatchObject({ input: { fupPolicy: '1 Mbps after 2 GB a day' } })
 })
 
-describe('a product of a region whose countries are not named', () => {
+describe('a regional product that does not name its countries', () => {
   const region = (name: string, parts: Partial<OfferedProduct> = {}) =>
     product({ countries: [`!RG-${name}`], ...parts })
 
@@ -55,7 +55,7 @@ describe('a product of a region whose countries are not named', () => {
       packageCode: 'RG-WESTERN-EUROPE_1GB_7',
       input: { name: 'Western Europe 1 GB 7 days', locationCodes: ['!RG'] },
     })
-    // Its countries are unknown: it is not offered in each of them.
+    // Its countries are unknown, so it is not offered in each of them.
     expect(planOne([region('Global')])).toMatchObject({ input: { name: 'Global 1 GB 7 days', locationCodes: ['!RG'] } })
   })
 
@@ -67,10 +67,10 @@ describe('a product of a region whose countries are not named', () => {
   })
 })
 
-describe('products of several suppliers', () => {
+describe('products from several suppliers', () => {
   const b = product({ supplier: 'b', productCode: 'B', cost: 19_000n, volume: 1024n ** 3n })
 
-  it('form one package with the cheapest supplier first and the smallest volume', () => {
+  it('form one package with the smallest volume and the cheapest supplier first', () => {
     expect(planOne([product(), b])).toMatchObject({
       ...{ packageCode: 'JP_1GB_7', price: 20_900n, cost: 19_000n },
       suppliers: [
@@ -81,7 +81,7 @@ describe('products of several suppliers', () => {
     })
   })
 
-  it('keep the order that the rule fixes', () => {
+  it('keep the supplier order fixed by the rule', () => {
     expect(planOne([product(), b], { supplierOrder: 'FIXED', suppliers: ['a', 'b'] })).toMatchObject({
       price: 22_000n,
       suppliers: [{ supplier: 'a' }, { supplier: 'b' }],
@@ -112,7 +112,7 @@ describe('products of several suppliers', () => {
     expect(made).toMatch(/differ in coverage, data, days or kind/)
   })
 
-  it('result in the same packages, whatever the order of the products', () => {
+  it('produce the same packages in any order', () => {
     const some = fc.record({
       supplier: fc.constantFrom('a', 'b', 'c'),
       productCode: fc.constantFrom('P', 'Q', 'R'),
@@ -153,7 +153,7 @@ describe('a rule', () => {
     expect(planPackages([ruleOf('r', { filter })], [product()], NO_RATES).unselected).toBe(isSelected ? 0 : 1)
   })
 
-  it('with a lower position takes a product first, and no two rules share a code', () => {
+  it('with a lower position gets a product first, and no two rules share a code', () => {
     const [first, second] = [ruleOf('first', { filter: { countries: ['KR'] } }), ruleOf('second')]
     const korea = product({ countries: ['KR'] })
     expect(planPackages([first, second], [korea], NO_RATES).packages.get('KR_1GB_7')).toMatchObject({
@@ -161,7 +161,7 @@ describe('a rule', () => {
     })
     const same = [ruleOf('one', { codeTemplate: 'X', suppliers: ['a'] }), ruleOf('two', { codeTemplate: 'X' })]
     const { blocked } = planPackages(same, [product(), product({ supplier: 'b' })], NO_RATES)
-    expect(blocked.get('X')).toMatch(/The rules one and two both make this code/)
+    expect(blocked.get('X')).toMatch(/The rules one and two both produce this code/)
   })
 
   it('does not sell products without a country or a cost', () => {
@@ -201,7 +201,7 @@ describe('templates', () => {
     expect(nameOf(template, product(parts))).toBe(name)
   })
 
-  it('create distinct codes of allowed characters, at most 64 characters long', () => {
+  it('produce distinct codes of at most 64 allowed characters', () => {
     expect(codeOf('{product}', product({ productCode: 'jp 1gb/ü' }))).toBe('jp-1gb-')
     const [one, other] = ['x'.repeat(70), `${'x'.repeat(69)}y`].map((code) =>
       codeOf('{product}', product({ productCode: code })),

@@ -14,7 +14,7 @@ export interface PlannedPackage {
   readonly input: PackageInput
   /** Calls and SMS that are included with every supplier; undefined: none are known. */
   readonly included: string | undefined
-  /** In the order in which suppliers are tried. */
+  /** In the order of trying the suppliers. */
   readonly suppliers: PackageDocument['suppliers']
   readonly currencyCode: string
   readonly price: bigint
@@ -58,8 +58,7 @@ interface Candidate extends OfferedProduct {
 
 /**
  * Makes packages from products. Pure: the same rules, products and rates give the same packages. A product belongs to the
- * first rule that selects it; products that get the same code form one package, and are tried in the order given by the
- * rule.
+ * first rule that selects it; products with the same code form one package, and are tried in the rule's order.
  * @param rules in the order of their positions
  */
 export function planPackages(
@@ -134,7 +133,7 @@ function packageOf(packageCode: string, candidates: readonly Candidate[]): Plann
   const { rule } = first!
   const other = candidates.find((one) => one.rule !== rule)
   if (other)
-    return `The rules ${rule.ruleName} and ${other.rule.ruleName} both make this code: change the code template of one of them.`
+    return `The rules ${rule.ruleName} and ${other.rule.ruleName} both produce this code: change the code template of one of them.`
   const different = candidates.find((one) => kindOf(one) !== kindOf(first!))
   if (different) {
     const pair = [first!, different].map(({ supplier, productCode }) => `${supplier}/${productCode}`).join(' and ')

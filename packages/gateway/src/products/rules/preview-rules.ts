@@ -13,7 +13,7 @@ import { type ExchangeRate, listRates, RATE_DAYS_MAX } from './exchange-rates.ts
 import type { SkipReason } from './plan-packages.ts'
 import type { SaleRule } from './sale-rule.ts'
 
-/** What applying the rules would do to one package. */
+/** The effect of applying the rules on one package. */
 export interface PreviewLine {
   readonly packageCode: string
   readonly change: PreviewChange
@@ -30,7 +30,7 @@ export interface PreviewLine {
   readonly suppliers: PackageDocument['suppliers']
   /** PRICE_FALLS, PRICE_REMOVED, BELOW_COST: check the change before applying it. */
   readonly warnings: readonly string[]
-  /** Why it is left unchanged, or goes off sale. */
+  /** The reason why it is left unchanged or goes off sale. */
   readonly reason: string | null
 }
 
@@ -38,7 +38,7 @@ export const PREVIEW_CHANGES = ['ADDED', 'CHANGED', 'ON_SALE', 'OFF_SALE', 'BLOC
 export type PreviewChange = (typeof PREVIEW_CHANGES)[number]
 
 export interface Preview {
-  /** Identifies what applying would do: the rules are applied only if that is still the same. */
+  /** Identifies the result of applying: the rules are applied only if the result is still the same. */
   readonly basis: string
   readonly counts: Readonly<Record<PreviewChange | 'UNCHANGED', number>>
   /** Changed packages whose price changes. */

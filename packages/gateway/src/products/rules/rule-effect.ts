@@ -3,7 +3,7 @@ import { readPlan } from './compute-changes.ts'
 import type { PlannedPackage } from './plan-packages.ts'
 import type { SaleRule } from './sale-rule.ts'
 
-/** What a rule would sell at this moment, for the person who types it. Money is in 1/10 000 of currencyCode. */
+/** What a rule would currently sell, for the person who is typing it. Money is in 1/10 000 of currencyCode. */
 export interface RuleEffect {
   readonly currencyCode: string
   /** Packages that the rule makes; if none, the members below are null. */
@@ -22,7 +22,7 @@ export interface RuleExample {
   readonly locationCodes: readonly string[]
   readonly cost: number
   readonly price: number
-  /** In percent of the price. */
+  /** As a percentage of the price. */
   readonly margin: number
 }
 
@@ -58,7 +58,7 @@ function exampleOf({ input, price, cost }: PlannedPackage): RuleExample {
   }
 }
 
-/** The first, the last and those between at equal distances. */
+/** The first, the last, and evenly spaced ones between them. */
 function spread<Line>(lines: readonly Line[]): Line[] {
   if (lines.length <= EXAMPLES) return [...lines]
   return Array.from({ length: EXAMPLES }, (_, i) => lines[Math.round((i * (lines.length - 1)) / (EXAMPLES - 1))]!)

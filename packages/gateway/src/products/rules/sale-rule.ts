@@ -41,7 +41,7 @@ export const productFilter = Type.Object(
   CLOSED,
 )
 
-/** A sale rule as operators edit it: from which products it makes packages, and at what prices. */
+/** A sale rule as operators edit it: the products that it makes into packages, and their prices. */
 export const saleRule = Type.Object(
   {
     position: Type.Integer({
@@ -69,7 +69,7 @@ export const saleRule = Type.Object(
 export type SaleRule = Static<typeof saleRule>
 export type ProductFilter = Static<typeof productFilter>
 
-/** A rule as typed: absent members keep their value, or get their default in a new rule. */
+/** A rule as typed: absent members keep their value, or get the default in a new rule. */
 export const saleRuleInput = Type.Partial(
   Type.Object({ ...saleRule.properties, filter: Type.Partial(productFilter, CLOSED) }, CLOSED),
   CLOSED,

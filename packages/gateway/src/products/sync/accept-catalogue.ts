@@ -46,7 +46,7 @@ function productOf({ volume, cost, ...rest }: HeldProduct): SupplierProduct {
 function notHeld(supplier: string, heldAt: Date | null): Refusal {
   const present =
     heldAt === null
-      ? 'No catalogue of it waits to be accepted.'
-      : `A later one, of ${heldAt.toISOString()}, waits instead: check it, then accept that time.`
+      ? 'None of its catalogues is waiting to be accepted.'
+      : `A later one, of ${heldAt.toISOString()}, is waiting instead: check it, then accept it with that time.`
   return new Refusal(409, 'NOT_HELD', `That catalogue of ${supplier} is no longer held. ${present}`)
 }

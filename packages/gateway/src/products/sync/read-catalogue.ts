@@ -4,7 +4,7 @@ import { isUnreadable } from '@dealer-esim/wholesalers/unreadable-entry.ts'
 
 /** Limits memory: several times the size of the largest wholesaler catalogue. */
 export const PRODUCTS_MAX = 50_000
-/** Including duplicates that are sold only once, and entries that cannot be read. */
+/** Including unreadable entries, and duplicates that are sold only once. */
 const ENTRIES_MAX = 2 * PRODUCTS_MAX
 const CODE_LENGTH_MAX = 128
 const NAME_LENGTH_MAX = 200
@@ -107,8 +107,8 @@ export function isSameCost(
 }
 
 /**
- * The listed products that are missing from a catalogue only because their entry is unreadable. They stay as they were. An
- * entry without a code may belong to any missing product, so all of them stay. Pure.
+ * The listed products that are missing from a catalogue only because their entry is unreadable. They stay unchanged. An
+ * entry without a code may belong to any missing product, so all of these stay. Pure.
  */
 export function keepKnown<Known extends SupplierProduct>(
   listed: ReadonlyMap<string, Known>,

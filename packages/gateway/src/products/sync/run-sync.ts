@@ -38,12 +38,12 @@ export type SyncResult =
 
 const RENEW_MS = SYNC_LEASE_MS / 4
 const PROGRESS_EVERY = 250
-/** Longer than it takes to read the largest catalogue from a wholesaler that limits requests. */
+/** Longer than reading the largest catalogue of a wholesaler with a rate limit takes. */
 const READ_MAX_MS = 15 * 60_000
 /** SQL: when a failed sync will be retried, unless catalogues are read only on demand. */
 const RETRY_MINUTES = 'case when every_minutes is not null then 15 end'
 
-/** Claims the sync of one of these suppliers, the one due longest. `anyTime`: even if it is not due. */
+/** Claims the longest-due sync of these suppliers. `anyTime`: even if none is due. */
 export async function claimSync(
   db: Pick<Db, 'query'>,
   suppliers: readonly string[],

@@ -18,10 +18,10 @@ interface SyncLoopDeps {
 }
 
 const POLL_MS = 5_000
-/** How many catalogues this node reads concurrently: they take memory, and orders take precedence. */
+/** The number of catalogues that this node reads concurrently: they take memory, and orders take precedence. */
 const SYNCS_MAX = 2
 
-/** Reads suppliers' catalogues when they are due, and makes packages follow the changes. */
+/** Reads suppliers' catalogues when they are due, and updates the packages accordingly. */
 export function syncLoop(deps: SyncLoopDeps): Running {
   const running = new Map<SyncClaim, Promise<void>>()
   const known = new Set<string>()
@@ -47,7 +47,7 @@ export function syncLoop(deps: SyncLoopDeps): Running {
       const result = await runSync(deps, claim, configured.supplier)
       deps.log.info({ supplier, ...shown(result) }, 'the catalogue of a supplier was read')
     } catch (error) {
-      deps.log.error({ err: error, supplier }, 'the catalogue of a supplier could not be saved: it is read again')
+      deps.log.error({ err: error, supplier }, 'the catalogue of a supplier could not be saved and will be read again')
     } finally {
       running.delete(claim)
     }

@@ -37,17 +37,14 @@ export interface SyncState {
   productsRead: number
   finishedAt: Date | null
   outcome: SyncOutcome | null
-  /** Why the latest one was held or failed, and what to do about it. */
+  /** Why the latest one was held or failed, and the remedy. */
   message: string | null
   /** The number of products in the latest accepted catalogue, and when it was accepted. */
   listed: number
   acceptedAt: Date | null
   /** When the catalogue waiting to be accepted was read; null: no catalogue is waiting. */
   heldAt: Date | null
-  /**
-   * Entries of the latest answer that could not be read, how many products stay as they were, and the first entries by
-   * name.
-   */
+  /** The unreadable entries of the latest answer, the number of products left unchanged, and the first entries by name. */
   unreadable: number
   kept: number
   unreadableEntries: { entry: string; reason: string }[]

@@ -7,7 +7,7 @@ export interface Unread {
   unreadable: number
   /** Listed products that stay as they were because their entry is unreadable. */
   kept: number
-  /** The first of them by name. */
+  /** The first entries, by name. */
   unreadableEntries: { entry: string; reason: string }[]
 }
 

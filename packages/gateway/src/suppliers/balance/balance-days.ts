@@ -8,7 +8,7 @@ export interface UnexplainedDay {
   /** `2026-11-19` */
   day: string
   currencyCode: string
-  /** In 1/10 000. Above zero: the balance fell by more than the purchases cost; below zero: it fell by less. */
+  /** In 1/10 000. Positive: the balance fell by more than the purchases cost. Negative: it fell by less. */
   unexplained: bigint
 }
 
@@ -19,8 +19,7 @@ const LATE_DEBIT_MAX_MS = 15 * 60_000
 /**
  * Compares yesterday's fall in a balance with the charges for yesterday's purchases, once, as soon as there is a reading
  * from today. Creates an alert if they differ. Rises do not count: they are the operator's top-ups, or eSIMs that were
- * cancelled.
- * A purchase in progress during a reading counts on both sides of it, so the comparison errs towards “explained”.
+ * cancelled. A purchase in progress during a reading counts on both sides, so the comparison errs towards “explained”.
  */
 export async function checkYesterday(deps: { db: Db; ids: Ids }, supplier: string): Promise<void> {
   const due = await findDue(deps.db, supplier)
@@ -61,7 +60,7 @@ export function listUnexplainedDays(db: Pick<Db, 'query'>, supplier: string, day
   })
 }
 
-/** The change in a balance from the last reading before a day to the first one after it. */
+/** The change in a balance between the last reading before a day and the first one after it. */
 interface DueDay {
   day: string
   currencyCode: string

@@ -21,7 +21,7 @@ interface BalanceLoopDeps {
 }
 
 const POLL_MS = 5_000
-/** How many balances a node reads concurrently, so that an unresponsive supplier delays few others. */
+/** The number of balances that a node reads concurrently, so that an unresponsive supplier delays few others. */
 const READINGS_MAX = 8
 
 /**
@@ -59,7 +59,7 @@ export function balanceLoop(deps: BalanceLoopDeps): Running {
         deps.log.warn({ supplier, reason: outcome.message }, 'the balance at a supplier could not be read')
       } else await checkYesterday(deps, supplier)
     } catch (error) {
-      deps.log.error({ err: error, supplier }, 'the balance at a supplier could not be saved: it is read again')
+      deps.log.error({ err: error, supplier }, 'the balance at a supplier could not be saved and will be read again')
     }
   }
 

@@ -23,11 +23,11 @@ export interface SupplierBalance {
   amount: bigint | null
   currencyCode: string | null
   readAt: Date | null
-  /** Why the latest reading failed; null: it did not fail. */
+  /** The reason why the latest reading failed; null: it did not. */
   message: string | null
   /** Operators are alerted to a balance below this, in its currency; null: never. */
   alertBelow: bigint | null
-  /** Since when the supplier has been refusing purchases for lack of money; null: it is not. */
+  /** When the supplier began to refuse purchases for lack of money; null: it does not. */
   noMoneySince: Date | null
 }
 
@@ -49,12 +49,12 @@ export function requireBalance(suppliers: Pick<Suppliers, 'get'>, supplier: stri
   const known = suppliers.get(supplier)
   if (known === undefined) throw notFound('usable supplier', supplier)
   if (known.supplier.balance === undefined) {
-    const message = `${supplier} is of type ${known.supplier.type}, and suppliers of this type do not state a balance.`
+    const message = `${supplier} has no balance to read: suppliers of type ${known.supplier.type} do not report one.`
     throw new Refusal(422, 'NO_BALANCE', message)
   }
 }
 
-/** The highest level that can be set: numbers in PostgreSQL and JSON are exact up to this value. */
+/** The highest possible level: numbers in PostgreSQL and JSON are exact up to this value. */
 export const ALERT_BELOW_MAX = BigInt(Number.MAX_SAFE_INTEGER)
 
 /** Sets the level below which operators are alerted; null: never. @throws Refusal */

@@ -31,7 +31,7 @@ export function lacksMoney(outcomes: readonly Outcome[]): string | undefined {
   return undefined
 }
 
-/** Records what purchases have shown about the account, for all nodes. Writes only if that has changed. */
+/** Records what purchases have shown about the account, for all nodes. Writes only changes. */
 export async function recordMoney(
   deps: MoneyDeps,
   { supplier, gate }: Pick<ConfiguredSupplier, 'supplier' | 'gate'>,
@@ -169,7 +169,7 @@ export async function followMoney(db: Db): Promise<string[]> {
   })
 }
 
-/** A supplier that does not exist is skipped when buying an eSIM, so it does not keep a package on sale. */
+/** A nonexistent supplier is skipped when an eSIM is bought, so it does not keep a package on sale. */
 const ALL_LACK_MONEY = `
   exists (select from package_suppliers r join supplier_balances b using (supplier)
           where r.package_code = p.package_code and b.no_money_since is not null)

@@ -27,7 +27,7 @@ const READ_WITHOUT_MONEY_EVERY_MS = 60_000
 /** Longer than any supplier takes to answer. */
 const READ_MAX_MS = 30_000
 
-/** Claims the balance of one of these suppliers, the one due longest. `anyTime`: even if it is not due. */
+/** Claims the longest-due balance of these suppliers. `anyTime`: even if none is due. */
 export async function claimBalance(
   db: Pick<Db, 'query'>,
   suppliers: readonly string[],
@@ -67,14 +67,14 @@ export async function readBalance(
   return outcome
 }
 
-/** A separate transaction: what was seen is valid even if another node has read the balance since. */
+/** A separate transaction: the observation is valid even if another node has read the balance since. */
 async function saveSeen(db: Db, { supplier, claimedAt }: BalanceClaim, outcome: BalanceOutcome): Promise<void> {
   const failure = outcome.kind === 'balance' ? null : outcome.message
   await db.tx((tx) => seeSupplier(tx, supplier, { by: 'BALANCE', failure }, { beganAt: claimedAt }))
 }
 
 async function ask(supplier: Pick<Supplier, 'balance'>): Promise<BalanceOutcome> {
-  if (supplier.balance === undefined) return { kind: 'silent', message: 'the supplier does not state a balance' }
+  if (supplier.balance === undefined) return { kind: 'silent', message: 'the supplier does not report a balance' }
   const timer = new AbortController()
   const late: BalanceOutcome = { kind: 'silent', message: `no answer within ${READ_MAX_MS / 1000} s` }
   try {
@@ -139,7 +139,7 @@ async function saveBalance(
     tenantId: null,
     kind: 'SUPPLIER_BALANCE',
     audience: 'OPERATOR',
-    message: `Your balance at ${supplier} is ${formatMoney(amount)} ${currencyCode}, below ${formatMoney(row.alertBelow!)}. Top it up in time: once it is used up, purchases go to other suppliers, or wait.`,
+    message: `Your balance at ${supplier} is ${formatMoney(amount)} ${currencyCode}, below ${formatMoney(row.alertBelow!)}. Top it up in time: when no money is left, purchases go to other suppliers or wait.`,
     data: { supplier, amount: Number(amount), currencyCode },
   })
   return row.hasMoneyAgain

@@ -2,9 +2,9 @@ import { createHmac } from 'node:crypto'
 import { isEid, isIccid, luhnDigit, makeEid, passesLuhn } from '@dealer-esim/contract'
 
 /**
- * Returns a function that replaces values with others of the same form: equal values get equal pseudonyms, and adapters
- * treat both alike. A host becomes `host-1.example.com`, an ICCID becomes another one with a valid check digit, and any
- * other text one of the same length with different letters and digits.
+ * Returns a function that replaces values with pseudonyms of the same form: equal values get equal pseudonyms, and adapters
+ * treat value and pseudonym alike. A host becomes `host-1.example.com`, an ICCID becomes another one with a valid check
+ * digit, and any other text one of the same length with different letters and digits.
  * @param key random, and discarded with the recording: a pseudonym reveals nothing about its value
  */
 export function createPseudonyms(key: Buffer): (value: string) => string {
@@ -21,12 +21,12 @@ export function createPseudonyms(key: Buffer): (value: string) => string {
     if (HOST.test(value)) return `host-${++counts.host}.example.com`
     for (let attempt = 0; ; attempt++) {
       const pseudonym = likeness(value, createHmac('sha512', key).update(`${attempt}\n${value}`))
-      // There are few other values of the same form as a short one.
+      // Short values have few possible pseudonyms of the same form.
       if (attempt === ATTEMPTS_MAX || (pseudonym !== value && !taken.has(pseudonym))) return pseudonym
     }
   }
   function pseudonymOf(value: string): string {
-    // An ICCID with and without the padding counts as one.
+    // An ICCID counts as the same with and without padding.
     if (/^\d{18,19}F$/.test(value)) return `${pseudonymOf(value.slice(0, -1))}F`
     let pseudonym = pseudonyms.get(value)
     if (pseudonym === undefined) {

@@ -4,8 +4,8 @@ import type { Outbound, OutboundOutcome, OutboundRequest } from '@dealer-esim/li
 import type { Supplier } from '@dealer-esim/wholesalers/supplier.ts'
 
 /*
- * Records what a supplier sends and receives. The supplier being called is wrapped only while a recording runs; its
- * connections always check whether a recorded call is in progress, which takes a few nanoseconds.
+ * Records what a supplier sends and receives. The supplier is wrapped only while a recording runs. Its connections always
+ * check whether a recorded call is in progress, which takes a few nanoseconds.
  */
 
 /** A request to a supplier with its answer, and the call of `Supplier` that caused it. Not yet redacted. */
@@ -16,7 +16,7 @@ export interface RecordedExchange {
   arguments: unknown[]
   request: { method: string; path: string; contentType?: string | undefined; body?: string | undefined }
   answer?: RecordedAnswer
-  /** Why there is no answer, e.g. `time-out`. `sent`: the supplier may have received the request. */
+  /** The reason why there is no answer, e.g. `time-out`. `sent`: the supplier may have received the request. */
   failure?: { phase: string; sent: boolean }
 }
 
@@ -30,7 +30,7 @@ export interface RecordedAnswer {
 
 /** Where a recording is written to. */
 export interface ExchangeSink {
-  /** The maximum size of one answer's body, in bytes. Longer ones have their lists shortened. */
+  /** The maximum size of one answer's body in bytes. The lists in longer bodies are shortened. */
   answerMaxBytes: number
   isOver(): boolean
   /** Never rejects. */
@@ -102,7 +102,7 @@ export function recordCalls(
 
 type Event = Parameters<NonNullable<Supplier['receive']>>[0]
 
-/** Keeps only the body: headers contain its signature, and identify its sender. */
+/** Keeps only the body: the headers contain its signature and identify its sender. */
 async function keepEvent({ callId, sink }: Call, { body }: Event, masked: readonly NamedValue[]): Promise<void> {
   const request = { method: 'POST', path: '/events', contentType: 'application/json', body: body.toString() }
   const exchange: RecordedExchange = { callId, operation: RECEIVE, arguments: [], request }
@@ -161,7 +161,7 @@ export function recordableOutbound(outbound: Outbound, masked: readonly NamedVal
   }
 }
 
-/** A recording must not affect what it records: nothing that goes wrong here may reach the supplier's call. */
+/** A recording must not affect what it records: a failure here must not reach the supplier's call. */
 async function keep(
   { callId, operation, arguments: input, sink }: Call,
   request: OutboundRequest,

@@ -13,7 +13,7 @@ import { type RedactedExchange, redactExchanges } from './redact-recording.ts'
 export const EXCHANGES_MAX = 1_000
 export const MINUTES_MAX = 24 * 60
 const ANSWER_MAX_BYTES = 512 * 1024
-/** The maximum size of an encrypted recording. The answer that exceeds it is the last one. */
+/** The maximum size of an encrypted recording. The answer that exceeds it is the last. */
 const BYTES_MAX = 32 * 1024 * 1024
 
 /** A recording of a supplier that is running, or that has not been written to a file yet. */
@@ -108,7 +108,7 @@ export function recordingSink(
 export interface RecordingFile {
   supplierType: SupplierType
   recordedAt: Date
-  /** The configuration with which a replay reads the answers, with masked secrets. */
+  /** The configuration for a replay to read the answers with, with masked secrets. */
   config: Record<string, unknown>
   exchanges: RedactedExchange[]
 }

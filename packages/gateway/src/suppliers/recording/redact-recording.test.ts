@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { RecordedExchange } from './record-calls.ts'
 import { redactExchanges } from './redact-recording.ts'
 
-describe('redacting', () => {
+describe('redaction', () => {
   const exchangeOf = (body: unknown, path = '/orders'): RecordedExchange => ({
     callId: 'c',
     operation: 'order',
@@ -35,7 +35,7 @@ describe('redacting', () => {
     expect(matchingId).toMatch(/^[A-Z]\d-[A-Z]{3}-\d$/)
   })
 
-  it('replaces data about people and companies, and keeps data that state an outcome', () => {
+  it('replaces data about people and companies, and keeps the outcome', () => {
     const [body] = redacted({
       status: 'DONE',
       code: 'provider_error',
@@ -63,7 +63,7 @@ describe('redacting', () => {
 
   const EID = makeEid('890490320000000000000000000000')
 
-  it('replaces numbers, tokens, addresses, links and pictures of codes', () => {
+  it('replaces numbers, tokens, addresses, links and images of codes', () => {
     const texts = [
       { eid: EID, msisdn: 447700900123 },
       { access_token: 'abc-def', refreshToken: 'x', token_type: 'Bearer' },

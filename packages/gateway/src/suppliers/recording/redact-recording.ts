@@ -11,7 +11,7 @@ export interface RedactedExchange {
   failure?: { phase: string; sent: boolean }
 }
 
-/** Pure except for its random key: replaces sensitive values wherever they occur with pseudonyms of the same form. */
+/** Pure except for its random key: replaces sensitive values everywhere with pseudonyms of the same form. */
 export function redactExchanges(
   exchanges: readonly RecordedExchange[],
   config: Record<string, unknown> = {},
@@ -22,7 +22,7 @@ export function redactExchanges(
   for (const exchange of parsed) findIn(exchange, '', found)
   for (const { path } of parsed.map(({ request }) => request)) findInPath(path, found)
   const pseudonymOf = createPseudonyms(randomBytes(32))
-  // A value may contain another one, so the longer ones come first.
+  // A value may contain another, so longer values come first.
   const values = [...found].sort((one, other) => other.length - one.length || (one < other ? -1 : 1))
   const by = { found, values, pseudonymOf }
   return {
@@ -173,7 +173,7 @@ interface Replacement {
   pseudonymOf(value: string): string
 }
 
-/** Shorter values are replaced only if they are the whole text: a PIN must not change parts of other texts. */
+/** Shorter values are replaced only as whole texts: a PIN must not change parts of other texts. */
 const PART_LENGTH_MIN = 6
 
 function replaceIn(value: unknown, name: string, by: Replacement): unknown {

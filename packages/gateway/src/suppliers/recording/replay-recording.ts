@@ -5,17 +5,17 @@ import { createSupplier, SUPPLIER_TYPES, type SupplierType } from '../create-sup
 import { LISTS, RECEIVE } from './record-calls.ts'
 import type { RedactedExchange } from './redact-recording.ts'
 
-/** What the adapter of the supplier's type makes of the answers to one call. */
+/** How the adapter for the supplier's type reads the answers to one call. */
 export interface ReplayedCall {
   operation: string
   exchanges: RedactedExchange[]
   /** Outcomes, reports, a balance or, for a list, its rows. */
   result: unknown
-  /** The exception with which the call ended. */
+  /** The exception that ended the call. */
   error?: string
   /** Requests that the adapter did not send this time. */
   unsent: number
-  /** Requests for which the recording has no answer, such as `GET /v1/orders/KEY`. They time out. */
+  /** Requests that the recording has no answer to, such as `GET /v1/orders/KEY`. They time out. */
   unanswered: string[]
 }
 

@@ -5,7 +5,7 @@ import { isBought } from '../balance/lack-of-money.ts'
 import type { ConfiguredSupplier } from '../supplier-registry.ts'
 import { seeSupplier } from './see-supplier.ts'
 
-/** The same state is saved no more often than this, so that most purchases save nothing. */
+/** The same state is saved at most this often, so that most purchases save nothing. */
 const SAVE_EVERY_MS = 60_000
 
 /**

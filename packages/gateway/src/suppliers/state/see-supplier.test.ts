@@ -13,11 +13,11 @@ const sightings = fc.array(
 
 const after = (seen: readonly Sighting[]) => seen.reduce<SeenState>(stateAfter, NOT_TESTED)
 
-it('a supplier that has not been observed yet counts as not tested', () => {
+it('a supplier counts as not tested until it has been observed', () => {
   expect(after([])).toEqual({ state: 'NOT_TESTED' })
 })
 
-it('a supplier has the last observed state, and has been failing since its first failure after a success', () => {
+it('a supplier’s state is the last one observed, and it has been failing since its first failure after a success', () => {
   fc.assert(
     fc.property(sightings, (history) => {
       const seen = history.toSorted((one, other) => one.at.getTime() - other.at.getTime())

@@ -32,9 +32,9 @@ export const TEST_AGAIN = `${TEST_AGAIN_MS} milliseconds`
 export type SeenWith = { settledAt: string } | { beganAt: Date }
 
 /**
- * Saves what was seen of a supplier, unless it was seen with settings other than the current ones. Locks the supplier's
- * state until the commit.
- * @returns the new state; undefined if the sighting does not count
+ * Saves an observation of a supplier, unless it was made with outdated settings. Locks the supplier's state until the
+ * commit.
+ * @returns the new state; undefined if the observation does not count
  */
 export async function seeSupplier(
   tx: Tx,
@@ -81,7 +81,9 @@ export function beginSeen(tx: Tx, supplier: string): void {
   })
 }
 
-/** Discards what was seen of a supplier with other settings. Its balance and catalogue are read again with the new ones. */
+/**
+ * Discards observations of a supplier made with other settings. Its balance and catalogue are read again with the new ones.
+ */
 export function forgetSeen(tx: Tx, supplier: string): void {
   const settledAt = `clock_timestamp() + interval '${SETTLED_AFTER}'`
   tx.send({
@@ -114,7 +116,7 @@ function saveTest(tx: Tx, supplier: string, failure: string | null): void {
 export const SEEN_BY = ['TEST', 'BALANCE', 'CATALOGUE', 'PURCHASE'] as const
 export type SeenBy = (typeof SEEN_BY)[number]
 
-/** One proof. `failure`: why it failed, such as `101003: signature error`; null: it worked. */
+/** One observation. `failure`: the reason for a failure, such as `101003: signature error`; null: it worked. */
 export interface Sighting {
   at: Date
   by: SeenBy
@@ -122,7 +124,7 @@ export interface Sighting {
 }
 
 /*
- * A supplier's state is what was last seen, never what is hoped for:
+ * A supplier's state is the last observation, never an assumption:
  *
  *   NOT_TESTED  nothing has been seen since it was added, or since its settings changed
  *   WORKING     the last thing seen worked
@@ -135,7 +137,10 @@ export type SeenState =
 
 export const NOT_TESTED: SeenState = { state: 'NOT_TESTED' }
 
-/** The state after a sighting. Pure. A sighting older than the last one changes nothing: they can be saved out of order. */
+/**
+ * The state after an observation. Pure. An observation older than the last one changes nothing: they can be saved out of
+ * order.
+ */
 export function stateAfter(before: SeenState, { at, by, failure }: Sighting): SeenState {
   if (before.state !== 'NOT_TESTED' && at < before.seenAt) return before
   const seen = { seenAt: at, seenBy: by }

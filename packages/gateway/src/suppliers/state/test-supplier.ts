@@ -17,7 +17,7 @@ const TEST_MAX_MS = 30_000
 
 /**
  * Tests a supplier with its current settings, without buying anything, and saves the result.
- * @returns why it failed; null: it works
+ * @returns the reason for a failure; null: it works
  * @throws Refusal if there is no such supplier
  */
 export async function testSupplier({ db, suppliers }: TestDeps, name: string): Promise<string | null> {
@@ -34,8 +34,8 @@ export async function testSupplier({ db, suppliers }: TestDeps, name: string): P
 }
 
 /**
- * Tests the suppliers whose test is due: new or changed suppliers that have not been tested, and those that failed their
- * test. Each is tested by one node. Never throws.
+ * Tests the suppliers whose test is due: new or changed ones that were not tested, and those that failed their test. Each
+ * is tested by one node. Never throws.
  */
 export async function testDueSuppliers(deps: TestDeps & { log: Pick<Log, 'error'> }): Promise<void> {
   const due = await deps.db.query<{ supplier: string }>({
@@ -45,7 +45,7 @@ export async function testDueSuppliers(deps: TestDeps & { log: Pick<Log, 'error'
   await Promise.all(
     due.map(({ supplier }) =>
       testSupplier(deps, supplier).catch((error) =>
-        deps.log.error({ err: error, supplier }, 'a supplier could not be tested: it is tested again'),
+        deps.log.error({ err: error, supplier }, 'a supplier could not be tested and will be tested again'),
       ),
     ),
   )

@@ -2,11 +2,11 @@ import { formatMoney } from '@dealer-esim/contract'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import type { BalanceOutcome, Charge, Outcome, Supplier } from '@dealer-esim/wholesalers/supplier.ts'
 
-/** The result of comparing what a purchase cost with the charge that the adapter read. */
+/** The comparison of a purchase's actual cost with the charge that the adapter read. */
 export interface ChargeFinding {
   /** UNCLEAR: the balance cannot prove it. */
   finding: 'PROVEN' | 'DIFFERS' | 'UNCLEAR'
-  /** For an operator: which amount is wrong, and where which amount was read. */
+  /** For an operator: the wrong amount, or where each amount was read. */
   message: string
 }
 
@@ -51,12 +51,12 @@ export function proveCharge({ before, after, ordered, found, cost, isConcurrent 
     { rule: 'charge in the answer to a purchase', charge: ordered },
     { rule: 'charge in the answer to a look-up', charge: found },
   ].flatMap(({ rule, charge }) => (charge === undefined ? [] : [{ rule, charge }]))
-  if (rules.length === 0) rules.push({ rule: 'cost in the catalogue, which stands in for a charge,', charge: cost })
+  if (rules.length === 0) rules.push({ rule: 'cost in the catalogue, which stands in for a charge', charge: cost })
   const other = rules.find(({ charge }) => charge.currencyCode !== currencyCode)
   if (other) return unclear(`the ${other.rule} is in ${other.charge.currencyCode}, and the balance in ${currencyCode}`)
   const wrong = rules.filter(({ charge }) => charge.amount !== fall)
   if (wrong.length === 0) {
-    return { finding: 'PROVEN', message: `The balance fell by ${money(fall)}, as the ${rules[0]!.rule} says.` }
+    return { finding: 'PROVEN', message: `The balance fell by ${money(fall)}, which matches the ${rules[0]!.rule}.` }
   }
   const faults = wrong.map(
     ({ rule, charge }) => `the gateway reads the ${rule} as ${money(charge.amount)}${unitText(charge.amount, fall)}`,
@@ -82,7 +82,7 @@ function unitText(read: bigint, fall: bigint): string {
 /** Reads the balance for the comparison. */
 export async function balanceOf(supplier: Pick<Supplier, 'balance'>): Promise<BalanceOutcome> {
   try {
-    return (await supplier.balance?.()) ?? { kind: 'silent', message: 'the supplier does not state its balance' }
+    return (await supplier.balance?.()) ?? { kind: 'silent', message: 'the supplier does not report its balance' }
   } catch (error) {
     return { kind: 'silent', message: error instanceof Error ? error.message : String(error) }
   }

@@ -1,6 +1,6 @@
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 
-/** How much may still be spent at a supplier on one UTC day, in 1/10 000 of a currency. */
+/** The remaining amount that may be spent at a supplier on one UTC day, in 1/10 000 of a currency. */
 export interface SpendBudget {
   left: bigint
   currencyCode: string

@@ -41,7 +41,7 @@ export interface Verification {
   reference: string | null
 }
 
-/** How many times an undelivered purchase is queried; this takes two minutes. */
+/** How often an undelivered purchase is queried; this takes two minutes. */
 const QUERIES_MAX = 24
 const PAUSE_MS = 5_000
 
@@ -55,7 +55,7 @@ export interface Verified {
   charge: ChargeFinding
 }
 
-/** The supplier, with a record of what it was sent and what it answered. */
+/** The supplier, with a record of its requests and answers. */
 interface VerifiedSupplier {
   supplier: Supplier
   exchanges: RecordedExchange[]
@@ -83,7 +83,7 @@ export async function findProduct(supplier: Supplier, productCode: string): Prom
   throw refusal(`${supplier.name} does not sell ${productCode} as a new eSIM. Its catalogue lists what it sells.`)
 }
 
-/** Finds a purchase whose result is not known yet. It is continued instead of making another purchase. */
+/** Finds a purchase with an unknown result, which is continued instead of making another purchase. */
 export async function findOpenVerification(db: Pick<Db, 'query'>, supplier: string): Promise<Verification | undefined> {
   const [open] = await db.query<Verification>({
     text: `select verification_id, order_id, product_code, cost, currency_code, reference
@@ -195,7 +195,7 @@ async function begin(deps: VerifyDeps, supplier: string, product: SupplierProduc
     if (budget !== undefined && (budget.currencyCode !== currencyCode || budget.left < cost)) {
       const left = `${formatMoney(budget.left)} ${budget.currencyCode}`
       const price = `${formatMoney(cost)} ${currencyCode}`
-      throw refusal(`The daily spend limit has ${left} left today, and ${productCode} costs ${price}.`)
+      throw refusal(`The daily spend limit has ${left} left today, but ${productCode} costs ${price}.`)
     }
     const inserted = await tx.query({
       text: `insert into supplier_verifications (supplier, verification_id, order_id, product_code, cost, currency_code,

@@ -42,7 +42,7 @@ test('the clock window is 300 s in either direction, inclusive', () => {
   expect([-300_001, -300_000, 0, 300_000, 300_001].map(verdictAt)).toEqual(['101001', 'ok', 'ok', 'ok', '101001'])
 })
 
-/** A table that is slow to read: each read sees the state at its start, and ends when the test says so. */
+/** A table that is slow to read: each read sees the state at its start, and ends when the test ends it. */
 function slowTable() {
   const table = { version: 1n, isThere: true, reads: 0, ends: [] as ((error?: Error) => void)[] }
   const cache = createTenantCache(async (appKey) => {
@@ -56,8 +56,8 @@ function slowTable() {
 
 const turn = () => new Promise(setImmediate)
 
-describe('reading a tenant again', () => {
-  it('starts after it was requested, and requests in the meantime share one read', async () => {
+describe('rereading a tenant', () => {
+  it('starts only after it was requested, and requests made meanwhile share one read', async () => {
     const { table, cache } = slowTable()
     const first = cache.reload('a')
     await turn()

@@ -15,7 +15,7 @@ export interface SignedRequest {
   body: Buffer
   /** The caller's address in canonical form. */
   address: string
-  /** The operations of the dealer API that it stands for. A restricted key must be allowed all of them. */
+  /** The dealer API operations that it stands for. A restricted key must be allowed to call all of them. */
   operations: readonly string[]
   /** The UUID as which the RequestID is spent, if it is in a form of the RT API (docs/decisions/0033). */
   spentAs?: string
@@ -40,7 +40,7 @@ export interface AdmissionDeps {
   defaultQpsLimit: number
   /** The key that recognises the RequestIDs of the gateway's own attempts to send events. */
   linkKey: Buffer
-  /** Called for the first request signed with a secret: from then on, events are signed with it. */
+  /** Called for the first request signed with a secret: from then on, that secret signs events. */
   onSecretProven(tenant: Tenant, secret: TenantSecret): void
   /** Called at each admitted request that a restricted key signed. */
   onKeyUsed(tenant: Tenant, key: RestrictedKey): void
@@ -333,7 +333,7 @@ export function createTenantCache(load: (appKey: string) => Promise<Tenant | und
   const next = new Map<string, Promise<Tenant | undefined>>()
 
   async function read(appKey: string): Promise<Tenant | undefined> {
-    // The read in progress may have missed the change that caused this call, so a new one begins after it.
+    // The read in progress may have missed the change that caused this call, so a new one follows it.
     await running.get(appKey)
     next.delete(appKey)
     const reading = load(appKey)

@@ -115,7 +115,7 @@ function slotOf({ timestampMs }: Pick<AdmissionInput, 'timestampMs'>): number {
   return Math.floor(timestampMs / HOUR_MS)
 }
 
-/** The first slot that still counts, and the last one in which no more ids are stored. */
+/** The first slot that still counts, and the last slot that accepts no more ids. */
 function earlierSlots(nowMs: number): [number, number] {
   const first = Math.floor((nowMs - CLOCK_WINDOW_MS - REQUEST_ID_KEPT_MS) / HOUR_MS)
   return [first, Math.floor((nowMs - EDGE_MS) / HOUR_MS) - 1]

@@ -43,14 +43,14 @@ describe('an address that has failed too often', () => {
     expect(await codeOf(limit.attempt('203.0.113.1', failing))).toBe('101007')
   })
 
-  it('learns how long to wait before the next attempt', async () => {
+  it('is informed how long to wait before the next attempt', async () => {
     const limit = await exhausted('203.0.113.1')
     const refusal = await limit.attempt('203.0.113.1', failing).catch((error: ApiError) => error)
     const headers = { 'Retry-After': '2', 'RateLimit-Limit': '30', 'RateLimit-Remaining': '0', 'RateLimit-Reset': '2' }
     expect(refusal).toMatchObject({ code: '101007', parts: { headers } })
   })
 
-  it('is forgotten once twenty thousand others have failed since, so that memory is bounded', async () => {
+  it('is forgotten once twenty thousand others have failed since, which bounds the memory used', async () => {
     const limit = await exhausted('203.0.113.1')
     for (let i = 0; i < 19_999; i++) await codeOf(limit.attempt(`10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`, failing))
     expect(await codeOf(limit.attempt('203.0.113.1', failing))).toBe('101007')
@@ -59,7 +59,7 @@ describe('an address that has failed too often', () => {
   })
 })
 
-describe('attempts at the same time', () => {
+describe('simultaneous attempts', () => {
   it('are limited to the number that may fail, and a success lets the next attempt start', async () => {
     const limit = createFailureLimit(clock)
     const ends: (() => void)[] = []

@@ -1,7 +1,7 @@
 import { type Columns, plainArray, unnest, uuidArray } from '@dealer-esim/lib/postgres/columns.ts'
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 
-/** The limits of a restricted key, and what counts towards them. Changed under the lock of its tenant's wallet only. */
+/** The limits of a restricted key, and the amounts spent. Changed only under the lock of its tenant's wallet. */
 export interface KeySpending {
   tenantId: string
   keyId: string

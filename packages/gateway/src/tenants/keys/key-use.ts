@@ -5,7 +5,7 @@ import type { RestrictedKey, Tenant } from '../tenant.ts'
 
 /** Each node writes the time of a key's last use at most this often. */
 const WRITTEN_EVERY_MS = 60_000
-/** Keys whose last write a node remembers. A forgotten one is written once more. */
+/** The number of keys whose last write a node remembers. A forgotten key is written again. */
 const KEYS_MAX = 50_000
 
 /** Keeps when restricted keys were last used, without a write for each request: the time is at most a minute old. */

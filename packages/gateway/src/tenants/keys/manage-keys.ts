@@ -31,7 +31,7 @@ export const DEFAULT_OPERATIONS: readonly OperationName[] = [
 /** Operations that a restricted key may have: all but the one that decides where events are sent. */
 export const ALLOWED_OPERATIONS: readonly OperationName[] = operationNames.filter((name) => name !== 'webhook/set')
 
-/** Requested members of a key. An absent member is left unchanged; null clears it. */
+/** Members to set on a key. An absent member stays unchanged; null clears it. */
 export interface KeyInput {
   label?: string
   operations?: readonly string[] | null
@@ -71,7 +71,7 @@ export async function listKeys(db: Pick<Db, 'query'>, typedId: string): Promise<
     from tenant_keys where tenant_id = ${tenantId} order by revoked_at is not null, key_id desc`)
 }
 
-/** The limits of a key and what it has spent, as `health` answers them. */
+/** A key's limits and the amounts spent, as returned by `health`. */
 export async function getKeyLimits(
   db: Pick<Db, 'query'>,
   tenantId: string,
@@ -208,7 +208,7 @@ function checkKey<Input extends KeyInput>(
   if (input.label !== undefined) {
     members.label = input.label.trim()
     if (!LABEL.test(members.label) || [...members.label].length > KEY_LABEL_LENGTH_MAX) {
-      faults.label = `The label has 1 to ${KEY_LABEL_LENGTH_MAX} characters on one line.`
+      faults.label = `The label must have 1 to ${KEY_LABEL_LENGTH_MAX} characters on one line.`
     }
   }
   if (input.operations !== undefined) {
@@ -224,7 +224,7 @@ function checkKey<Input extends KeyInput>(
     if (amount === undefined) continue
     members[limit] = amount
     if (amount === null) continue
-    if (amount < 0n || amount > BigInt(MONEY_MAX)) faults[limit] = 'A limit is 0 or more.'
+    if (amount < 0n || amount > BigInt(MONEY_MAX)) faults[limit] = 'A limit must be 0 or more.'
     else faults[limit] = findFraction(amount, currencyCode) ?? ''
     if (faults[limit] === '') delete faults[limit]
   }

@@ -23,7 +23,7 @@ interface AdjustDeps {
 
 export interface AdjustmentInput {
   tenantId: string
-  /** Negative: taken from the wallet. */
+  /** Negative: debited from the wallet. */
   amount: bigint
   /** Unique among the wallet's adjustments. It can be used again after its proposal was rejected or has expired. */
   reference: string
@@ -150,7 +150,11 @@ async function getAdjustment(tx: Tx, tenantId: string, adjustmentId: string): Pr
 
 function requireProposed(proposal: Adjustment): void {
   if (proposal.status === 'PROPOSED') return
-  const happened = { APPROVED: 'was approved', REJECTED: 'was rejected', EXPIRED: 'has expired' }[proposal.status]
+  const happened = {
+    APPROVED: 'has already been approved',
+    REJECTED: 'has already been rejected',
+    EXPIRED: 'has expired',
+  }[proposal.status]
   throw new Refusal(
     409,
     'ADJUSTMENT_DECIDED',

@@ -51,7 +51,7 @@ const LISTED_DEFAULT = 500
 
 interface AdjustmentFilter {
   tenantId?: string | undefined
-  /** Only those waiting for approval, through their index. */
+  /** Only those waiting for approval, using their index. */
   open?: boolean | undefined
   status?: AdjustmentStatus | undefined
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { isLower, lowBalancePercent } from './balance.ts'
 
-describe('the alerted percentage is the lowest that the balance is below', () => {
+describe('the alert percentage is the lowest one that the balance has fallen below', () => {
   test.each([
     [1_001n, 0],
     [1_000n, 0],
@@ -14,7 +14,7 @@ describe('the alerted percentage is the lowest that the balance is below', () =>
     [99n, 10],
     [0n, 10],
     [-5n, 10],
-  ])('a balance of %s with a threshold of 1000 has the percentage %s', (balance, percent) => {
+  ])('a balance of %s with a threshold of 1000 gets the percentage %s', (balance, percent) => {
     expect(lowBalancePercent(balance, 1_000n)).toBe(percent)
   })
 
@@ -26,7 +26,7 @@ describe('the alerted percentage is the lowest that the balance is below', () =>
     expect([lowBalancePercent(0n, 0n), lowBalancePercent(-1n, 0n)]).toEqual([0, 10])
   })
 
-  test('amounts beyond the precision of a double are computed exactly', () => {
+  test('amounts beyond double precision are computed exactly', () => {
     const threshold = 9_007_199_254_740_991n
     expect(lowBalancePercent((threshold * 3n) / 4n, threshold)).toBe(75)
     expect(lowBalancePercent((threshold * 3n) / 4n + 1n, threshold)).toBe(100)

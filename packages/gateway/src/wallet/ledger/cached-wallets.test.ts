@@ -8,7 +8,7 @@ function createCache() {
   return { cache: createWalletCache(clock), clock }
 }
 
-test('the wallet cache hands out all requested wallets in the requested order, or none', () => {
+test('the wallet cache returns all requested wallets in order, or no wallets', () => {
   const { cache } = createCache()
   cache.put([wallet('a'), wallet('b')])
   expect(cache.take(['a', 'c'])).toBeUndefined()

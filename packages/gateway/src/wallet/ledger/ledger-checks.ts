@@ -47,7 +47,7 @@ export async function checkFits(tx: Pick<Tx, 'query'>, wallet: LockedWallet, amo
   if (amount <= 0n || balance <= CREDITED_MAX) return
   const credited = (await sumCredits(tx, wallet.tenantId)) + amount
   if (credited <= MONEY_MAX) return
-  const limit = `it may be at most ${formatMoney(CREDITED_MAX)}, because ${formatMoney(credited)} was credited in all`
+  const limit = `it may be at most ${formatMoney(CREDITED_MAX)}, because ${formatMoney(credited)} was credited in total`
   throw outOfRange(`The balance would be ${formatMoney(balance)}. To leave room for refunds, ${limit}.`)
 }
 
@@ -65,7 +65,7 @@ function outOfRange(message: string): Refusal {
   return new Refusal(422, 'BALANCE_OUT_OF_RANGE', message)
 }
 
-/** How long the first person's proposal or confirmation counts. After that, nobody remembers the details any more. */
+/** How long the first person's proposal or confirmation counts. After that, nobody remembers the details. */
 export const FIRST_PERSON_DAYS = 7
 
 /** @param message what this person cannot do @throws Refusal if the second person is the first */

@@ -12,7 +12,7 @@ export type TransferKind = (typeof TRANSFER_KINDS)[number]
 /** One movement of the wallet. Orders are posted in batches by orders/placing/write-orders.ts, everything else by `post`. */
 export type Posting =
   | { kind: 'TOP_UP'; amount: bigint; reference: string; reason?: string; actor: Actor }
-  /** Negative: taken from the wallet. */
+  /** Negative: debited from the wallet. */
   | { kind: 'ADJUSTMENT'; amount: bigint; reference: string; reason: string; actor: Actor }
   | { kind: 'REFUND'; amount: bigint; orderId: string; itemNo: number; reason: string }
 

@@ -20,7 +20,7 @@ export interface TopUpAnswer extends Posted {
   amount: bigint
   currencyCode: string
   reference: string
-  /** The reference had already been posted: this is the first answer, and nothing was posted now. */
+  /** The reference had already been posted: this is the first answer, and nothing new was posted. */
   replayed: boolean
 }
 

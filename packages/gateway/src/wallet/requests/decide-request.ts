@@ -137,7 +137,7 @@ function alertDealer(
 
 function requireOpen(request: TopUpRequest): void {
   if (request.status === 'REQUESTED') return
-  const happened = request.status === 'PAID' ? 'was confirmed' : 'was declined'
+  const happened = request.status === 'PAID' ? 'has already been confirmed' : 'has already been declined'
   throw new Refusal(409, 'REQUEST_DECIDED', `This top-up request ${happened}. Nothing was changed.`, {
     status: request.status,
   })

@@ -27,7 +27,7 @@ export interface TopUpRequest {
   status: TopUpRequestStatus
   requestedBy: string
   createdAt: Date
-  /** The first of two people, as long as their confirmation counts. */
+  /** The first of two people, while their confirmation counts. */
   confirmedBy: string | null
   decidedBy: string | null
   decidedAt: Date | null

@@ -62,13 +62,13 @@ test.each(['=1+1', '+1', '-1', '@SUM(A1)', '＝1', '＠x'])(
   },
 )
 
-test('the header is written once for any number of pages', async () => {
+test('the header is written only once, however many pages follow', async () => {
   const text = await csvOf([entry, entry], [], [entry])
   expect(text.split('\n').filter((line) => line.startsWith('version,'))).toHaveLength(1)
   expect(parse(text, { columns: true })).toHaveLength(3)
 })
 
-test('new columns come last, so that the positions of the older columns do not change', async () => {
+test('new columns are added last, so that older columns keep their positions', async () => {
   const [header = []] = parse(await csvOf([entry])) as string[][]
   expect(header.slice(0, 3)).toEqual(['version', 'time', 'kind'])
   expect(header.slice(-3)).toEqual(['actor', 'currency_code', 'order_entry_no'])

@@ -50,7 +50,7 @@ export async function issueDueStatements(
         if (isNew) result.issued += 1
       } catch (error) {
         result.isComplete = false
-        deps.log.error({ err: error, tenantId, month }, 'a statement could not be issued: it is tried again')
+        deps.log.error({ err: error, tenantId, month }, 'a statement could not be issued and will be tried again')
       }
     }
     after = due.at(-1)

@@ -91,7 +91,7 @@ function checkIssuable(input: { month: string; to: Date; createdAt: Date; legalN
 }
 
 function notOver(month: string): Refusal {
-  return notIssued(`${month} is not over. Its statement is issued once it is, in UTC.`)
+  return notIssued(`${month} is not over yet. Its statement will be issued once it is over (UTC).`)
 }
 
 /** The dealer's part of statement numbers: the random end of its id, in the alphabet of order numbers. */

@@ -11,7 +11,7 @@ export interface StatementEntry {
   walletVersion: bigint
   createdAt: Date
   kind: TransferKind
-  /** Positive: credited to the wallet. Negative: taken from it. */
+  /** Positive: credited to the wallet. Negative: debited from it. */
   amount: bigint
   balanceAfter: bigint
   orderNo: string | null
@@ -71,7 +71,7 @@ export async function getStatementPage(
   return { entries, next: rows.length > limit ? entries[limit - 1]!.walletVersion : null }
 }
 
-/** Counts the movements of a range, all of them or those of one kind, and sums their amounts. */
+/** Counts the movements in a range, all or of one kind, and sums their amounts. */
 export function countEntries(
   db: Pick<Db, 'query'>,
   tenantId: string,

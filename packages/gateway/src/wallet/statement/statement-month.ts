@@ -22,7 +22,7 @@ export interface MonthStatement {
 export interface KindTotal {
   kind: TransferKind
   count: number
-  /** Positive: credited to the wallet. Negative: taken from it. */
+  /** Positive: credited to the wallet. Negative: debited from it. */
   amount: bigint
 }
 

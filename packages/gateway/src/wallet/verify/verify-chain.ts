@@ -21,7 +21,7 @@ interface Link {
 const LOWEST = -(2n ** 63n)
 const BEFORE_TIME = '-infinity'
 
-/** Reads a wallet's transfers in order, page by page, and checks each one and whether it follows from the previous one. */
+/** Reads a wallet's transfers in order, page by page, and checks each one and its link to the previous one. */
 export async function verifyChain(tx: Tx, verification: Verification): Promise<Chain> {
   const chain: Chain = { count: 0n, sum: 0n }
   let after = LOWEST

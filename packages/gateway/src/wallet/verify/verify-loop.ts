@@ -24,7 +24,7 @@ export function ledgerLoop(deps: LedgerLoopDeps): Running {
 /** An hour with few sales. A missed check runs as soon as possible later that day. The very first check runs at any hour. */
 const FIRST_HOUR_UTC = 3
 
-/** How many faults are stored with the check; `ledger verify` lists all of them. */
+/** The number of faults stored with the check; `ledger verify` lists all of them. */
 const FAULTS_STORED_MAX = 20
 
 /** @returns the counts; undefined if today's check is finished, or running on another node */
@@ -48,7 +48,7 @@ export async function checkToday(deps: LedgerLoopDeps, signal?: AbortSignal): Pr
     )
     return counts
   } catch (error) {
-    // Releases the claim so that another node can check: this node is stopping, or has lost its database.
+    // Releases the claim for another node to check: this node is stopping, or has lost its database.
     await deps.db
       .query(sql`delete from ledger_checks where checked_on = ${day} and finished_at is null`)
       .catch(() => {})

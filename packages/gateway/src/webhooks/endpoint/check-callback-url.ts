@@ -38,8 +38,8 @@ export async function withHealthCheck<Result>(
 }
 
 /**
- * Runs one call of the tenant's receiver at a time, and at most ten a minute, over all nodes: health checks and the events of
- * `webhook/test` together.
+ * Allows one call of the tenant's receiver at a time and at most ten a minute, over all nodes: health checks and
+ * `webhook/test` events combined.
  * @throws ApiError 101007
  */
 export async function inTurn<Result>(deps: CheckDeps, tenantId: string, work: () => Promise<Result>): Promise<Result> {
@@ -153,7 +153,7 @@ async function tooManyChecks(deps: CheckDeps, tenantId: string, nowMs: number): 
     remaining: Math.max(0, CHECK_HEALTH_PER_MINUTE_MAX - recent.length),
     waitS: Math.max(1, Math.ceil((freeMs - nowMs) / 1000)),
     message: full
-      ? `The callback URL was checked or tested ${CHECK_HEALTH_PER_MINUTE_MAX} times within a minute. Try again after the time in Retry-After.`
+      ? `The callback URL has been checked or tested ${CHECK_HEALTH_PER_MINUTE_MAX} times in the last minute. Try again after the time in Retry-After.`
       : 'Another check or test of the callback URL is running. Try again when it has ended.',
   })
 }

@@ -20,7 +20,7 @@ export interface Endpoint {
   /** Ascending. */
   expiryNoticeHours: number[]
   enabled: boolean
-  /** Why the gateway disabled it; null: the tenant disabled it, or it is enabled. */
+  /** The reason why the gateway disabled it; null: the tenant disabled it, or it is enabled. */
   disabledReason: 'GONE' | 'FAILING' | null
   failureWindow: FailureWindow
   updatedAt: Date
@@ -142,7 +142,7 @@ export interface EndpointView {
   callbackUrl: string | null
   eventTypes: EventType[]
   enabled: boolean
-  /** Why the gateway disabled it. */
+  /** The reason why the gateway disabled it. */
   disabledReason: 'GONE' | 'FAILING' | null
   /** The first failure after its last success. */
   failingSince: Date | null

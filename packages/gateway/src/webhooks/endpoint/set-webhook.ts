@@ -34,7 +34,7 @@ export interface WebhookChange extends WebhookSetRequest {
 export interface SetWebhookOptions {
   /** Stored again with the change: a database that became primary during the health check may have lost it. */
   accepted?: AcceptedRequestId
-  /** Another change to the tenant, made in the same transaction before this one. */
+  /** Another change to the tenant, made earlier in the same transaction. */
   alsoChange?(tx: Tx): Promise<unknown>
 }
 

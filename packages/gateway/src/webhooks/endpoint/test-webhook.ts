@@ -62,7 +62,7 @@ function asTest(text: string): string {
   return `{"test":true,${text.slice(1)}`
 }
 
-/** Why the event counts as not acknowledged; null: it is acknowledged. */
+/** The reason why the event counts as not acknowledged; null: it was acknowledged. */
 function failureOf(outcome: OutboundOutcome): TestFailure | null {
   if (isAcknowledged(outcome)) return null
   if (outcome.kind === 'answer') return 'STATUS'
@@ -85,7 +85,7 @@ function failureOf(outcome: OutboundOutcome): TestFailure | null {
 
 type Sample = { [T in EventType]: Extract<Event, { notifyType: T }>['content'] }
 
-/** Its identifiers name nothing of any tenant, and its amounts are 0. */
+/** Its identifiers refer to nothing of any tenant, and its amounts are 0. */
 function sampleEvent(ids: Ids, notifyType: EventType, currencyCode: string, now: Date) {
   const time = formatTime(now)
   const iccid = makeIccid('89999', 0)

@@ -10,7 +10,7 @@ import { STEP_MAX } from '../webhook-limits.ts'
 type StepDeps = Pick<WebhookDeps, 'db' | 'databaseClock' | 'wake' | 'log' | 'loops'>
 
 const POLL_MS = 1_000
-/** How many replays one pass advances, across tenants. The next pass takes others. */
+/** The number of replays that one pass advances, across tenants. The next pass advances others. */
 const REPLAYS_PER_PASS = 100
 /** How many events one step reads, matching or not. Limits a step if few events match. */
 const LOOKED_AT_MAX = 20_000

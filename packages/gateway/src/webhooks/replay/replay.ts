@@ -85,7 +85,7 @@ export async function startReplay(
   const [fromId, toId] = [firstUuidAt(from.getTime()), firstUuidAt(to.getTime())]
   await deps.db.tx(async (tx) => {
     await requireEndpoint(tx, tenantId, notifyTypes)
-    // Concurrent starts for one tenant wait for each other, so that each counts the earlier ones.
+    // Concurrent starts for one tenant wait for each other, so that each counts earlier ones.
     await tx.query(sql`select from tenants where tenant_id = ${tenantId} for no key update`)
     const [running] = await tx.query<{ count: number }>(sql`
       select count(*)::integer as count from webhook_replays where tenant_id = ${tenantId} and replay_state = 'RUNNING'`)

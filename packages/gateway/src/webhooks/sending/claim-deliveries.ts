@@ -37,7 +37,7 @@ export interface ClaimRequest {
 
 export interface Claim extends SendSettings {
   tenantId: string
-  /** In the order in which they became due. */
+  /** In due order. */
   events: ClaimedEvent[]
   /** The position of the last event. */
   last: Position | undefined
@@ -217,7 +217,7 @@ export async function releaseQueuesAlone(db: Db, nodeId: string, queues: readonl
   })
 }
 
-/** Releases queues to other nodes, except those that have been claimed again since. Locks them in ascending tenant order. */
+/** Releases queues to other nodes, except those claimed again since. Locks them in ascending tenant order. */
 export function releaseQueues(tx: Tx, nodeId: string, queues: readonly HeldQueue[]): void {
   for (const { tenantId, heldUntilMs } of queues.toSorted(byTenant)) {
     tx.send({ name: 'webhooks-release', text: RELEASE, values: [tenantId, nodeId, new Date(heldUntilMs)] })

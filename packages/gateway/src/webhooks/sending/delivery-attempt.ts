@@ -72,7 +72,7 @@ function signatureStarts(headers: SignedHeaders): string {
 const WITH_RT_SIGNATURE = 'RT'
 const EVENT_SIGNATURE_VERSION = 'v1,'
 
-/** The headers of a logged attempt, as far as they were kept: only the first characters of signatures. */
+/** The headers of a logged attempt, as far as they are kept: only the first characters of signatures. */
 export function loggedHeaders(
   appKey: string,
   { attemptId, notifyId, startedAt, signatureStarts }: LoggedHeaders,
@@ -143,7 +143,7 @@ export function signedHeaders(
 /** Receivers of the RT family verify RT-Signature, which has the same value as X-Signature. Only the RT format has it. */
 type SignedHeaders = Record<HeaderName, string> & { 'RT-Signature'?: string }
 
-/** The headers are listed one by one: looking up names and spreading objects took a microsecond per event. */
+/** Headers are listed one by one, because looking up names and spreading objects took a microsecond per event. */
 type HeaderName =
   | 'content-type'
   | 'user-agent'

@@ -11,7 +11,7 @@ import { usePlanHints } from './claim-deliveries.ts'
 
 export interface DueTenant {
   tenantId: string
-  /** When its earliest event is due. It may be in the future, and this node may have claimed the event already. */
+  /** When its earliest event is due: possibly in the future, and possibly already claimed by this node. */
   dueMs: number
   /** True if its endpoint is set and enabled. */
   canReceive: boolean
@@ -82,7 +82,7 @@ const DUE = `
  * Marks UNSENT the events whose endpoint was removed or disabled. They are kept and replayable, but are not sent
  * automatically when an endpoint is enabled again. Skips events that this node has claimed. Locks deliveries of the tenant
  * and skips locked ones.
- * @returns how many were marked; STEP_MAX: there may be more
+ * @returns the number marked; STEP_MAX: there may be more
  */
 export async function markUnsent(db: Db, tenantId: string, claimedIds: Iterable<string>): Promise<number> {
   return db.tx(async (tx) => {

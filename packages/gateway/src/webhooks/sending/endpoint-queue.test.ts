@@ -9,7 +9,7 @@ import {
   releaseEvents,
 } from './endpoint-queue.ts'
 
-/** The deliveries of one tenant, and which of them the claim statement finds. */
+/** Stands in for the database: one tenant's deliveries, claimed as the claim statement would. */
 class Deliveries {
   readonly rows = new Map<string, Position>()
   #recorded = 0
@@ -92,7 +92,7 @@ test('a claimed event is not queued twice, and late, released and resent events 
   }
 })
 
-test('a backlog is claimed without any list of excluded ids', () => {
+test('a backlog is claimed without listing ids to exclude', () => {
   const queue = createEndpointQueue('tenant')
   const deliveries = new Deliveries()
   for (let count = 0; count < 10 * CLAIMS_BEFORE_RESTART; count++) deliveries.add(1)

@@ -14,7 +14,7 @@ import {
 import type { Claim, ClaimedEvent, ClaimRequest, Position, SendSettings } from './claim-deliveries.ts'
 import type { NextStep, Signer } from './delivery-attempt.ts'
 
-/** The events of one tenant that this node has claimed, and what it knows about the tenant's endpoint. */
+/** One tenant's events claimed by this node, and what it knows about the tenant's endpoint. */
 export interface EndpointQueue {
   readonly tenantId: string
   /** The endpoint as of the latest claim, or of a later pass that found it changed. */
@@ -134,7 +134,7 @@ export function claimLimit(queue: EndpointQueue): number {
   return Math.max(0, queueMax(queue) - queue.inFlight - queue.queue.length)
 }
 
-/** True if it is time to claim: room for half of the maximum justifies a round trip, and the other half is sent during it. */
+/** True if it is time to claim: room for half of the maximum justifies a round trip, during which the other half is sent. */
 export function shouldClaim(queue: EndpointQueue): boolean {
   return queue.hasMore && !queue.claiming && claimLimit(queue) >= queueMax(queue) / 2
 }

@@ -56,7 +56,7 @@ test('a writer waits for more results before saving a small batch, but saves a f
   expect(performance.now() - startedAt).toBeGreaterThan(RESULTS_GATHER_MS / 2)
 })
 
-test('results with an unconfirmed commit count as saved if their attempts are in the log', async () => {
+test('results whose commit was not confirmed count as saved if their attempts are in the log', async () => {
   const inTheLog = Object.assign(new pg.DatabaseError('duplicate key', 13, 'error'), {
     code: '23505',
     constraint: 'delivery_attempts_497_pkey',

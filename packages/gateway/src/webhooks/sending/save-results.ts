@@ -30,7 +30,7 @@ export interface EventResult {
   change?: EndpointChange
 }
 
-/** Saves results in batches: those that arrive during a transaction go into the next one. */
+/** Saves results in batches: results that arrive during a transaction go into the next one. */
 export interface ResultWriter {
   /** The caller limits how many results are waiting; `saved` reports the end of each. */
   add(result: EventResult): void
@@ -38,7 +38,7 @@ export interface ResultWriter {
 
 export interface ResultWriterOptions {
   nodeId: string
-  /** Queues that have no claimed events other than these: they are released in the same transaction. */
+  /** Queues with no claimed events other than these, which are released in the same transaction. */
   finishedQueues(results: readonly EventResult[]): HeldQueue[]
   /** Called for results that were saved, and for results that were abandoned, whose events will be claimed and sent again. */
   saved(results: readonly EventResult[]): void
@@ -93,7 +93,7 @@ export function resultWriter(
   function giveUp(results: readonly EventResult[], error: unknown): void {
     metrics.saveFailures.inc()
     for (const { tenantId, notifyId } of results) {
-      deps.log.error({ err: error, tenantId, notifyId }, 'a delivery result was lost; the event is sent again')
+      deps.log.error({ err: error, tenantId, notifyId }, 'a delivery result was lost; the event will be sent again')
     }
   }
 

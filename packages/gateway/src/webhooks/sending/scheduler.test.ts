@@ -19,7 +19,7 @@ function queueOf(
   return { ...createEndpointQueue(name), queue, health, inFlightMax }
 }
 
-/** A scheduler whose requests finish when the test ends them. */
+/** A scheduler whose requests end when the test ends them. */
 function controlledScheduler() {
   const started: { queue: EndpointQueue; end(): void }[] = []
   const scheduler = createScheduler((one) => {
@@ -57,7 +57,7 @@ test('queues take turns, however long they are', () => {
   expect(of(started, long)).toBe(5)
 })
 
-test('failing endpoints leave half of the capacity, and new ones a quarter, to endpoints that respond', () => {
+test('failing endpoints leave half of the capacity, and new ones a quarter, to responsive endpoints', () => {
   const { scheduler, started } = controlledScheduler()
   for (let number = 0; number < 500; number++) scheduler.schedule(queueOf(`failing ${number}`, 10, 'FAILING', 2))
   expect(scheduler.inFlight).toBe(FAILING_IN_FLIGHT_MAX)
@@ -69,7 +69,7 @@ test('failing endpoints leave half of the capacity, and new ones a quarter, to e
   expect(of(started, well)).toBe(32)
 })
 
-test('requests in flight are counted correctly when an endpoint fails or recovers in the meantime', () => {
+test('requests in flight are counted correctly if an endpoint fails or recovers meanwhile', () => {
   const { scheduler, started } = controlledScheduler()
   const one = queueOf('one', 10, 'PROVEN', 4)
   scheduler.schedule(one)

@@ -16,7 +16,7 @@ export interface Scheduler {
 
 const HEALTHS = ['PROVEN', 'NEW', 'FAILING'] as const
 
-/** `send` takes one event off the queue, calls `finished` when that event is done, and does not throw. */
+/** `send` takes one event off the queue, calls `finished` when it is done, and does not throw. */
 export function createScheduler(send: (queue: EndpointQueue) => void): Scheduler {
   const waiting: Record<EndpointQueue['health'], EndpointQueue[]> = { PROVEN: [], NEW: [], FAILING: [] }
   const inFlight: Record<EndpointQueue['health'], number> = { PROVEN: 0, NEW: 0, FAILING: 0 }

@@ -87,7 +87,7 @@ export function webhooksLoop(deps: WebhookDeps): Running & { readonly idle: bool
 interface Pass {
   /** More tenants may have due events: pass again immediately. */
   more: boolean
-  /** When the next event becomes due, in ms from now; undefined: no such event is known. */
+  /** When the next event becomes due, in ms from now; undefined: none is known. */
   nextMs: number | undefined
 }
 
@@ -203,7 +203,7 @@ export class Sender {
       const claim = await this.#claims.add(nextClaimRequest(queue, limit))
       queue.hasMore = claim.events.length === limit
       added = addClaimed(queue, claim, claimedAtMs)
-      // Without an endpoint nothing is sent: the next pass marks the events UNSENT.
+      // Without an endpoint, nothing is sent: the next pass marks the events UNSENT.
       const isOutdated = this.#stopping || queue.timesMarkedUnsent !== timesMarkedUnsent
       if (isOutdated || !applySettings(queue, claim)) added -= releaseEvents(queue)
       const { heldUntilMs } = claim

@@ -55,7 +55,7 @@ export function createWebhookMetrics({ metrics: registry }: MetricsDeps): Webhoo
     inFlight: new Gauge({ name: 'dealer_esim_webhook_flights', help: 'Requests to endpoints in flight', registers }),
     saveFailures: new Counter({
       name: 'dealer_esim_webhook_settle_failures_total',
-      help: 'Batches of results that could not be saved; their events are sent again',
+      help: 'Batches of results that could not be saved; their events will be sent again',
       registers,
     }),
   }

@@ -44,7 +44,7 @@ export interface ActionTestbed {
     can: Partial<Supplier>
   }
   json(of: Dealer, operation: string, body: object): Promise<Answer>
-  /** Orders an eSIM and waits for its delivery. @param policy kept with the order; undefined: none */
+  /** Orders an eSIM and waits for its delivery. @param policy stored with the order; undefined: none */
   delivered(policy?: CancelPolicy, of?: Dealer): Promise<Esim>
   /** Posts an action on the eSIM, under a new transactionId unless one is given. */
   act(esim: Esim, action: EsimAction, body?: object): Promise<Answer>
@@ -52,7 +52,7 @@ export interface ActionTestbed {
   run(): Promise<number>
   /** Sets columns of the eSIM's profile. */
   set(esim: Esim, columns: string): Promise<void>
-  /** Applies what the supplier reports about the eSIM at this moment. */
+  /** Applies what the supplier currently reports about the eSIM. */
   report(esim: Esim, report: Omit<ProfileReport, 'time'>): Promise<void>
   action(esim: Esim, transactionId: string): Promise<ActionAnswer>
   /** The eSIM's action as returned by a query. Fails unless the action's last event says the same. */

@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 beforeEach(async () => {
   bed.supplier.answer = () => ({ kind: 'done' })
-  await bed.run() // what the previous test left behind
+  await bed.run() // leftovers of the previous test
   bed.supplier.calls.length = 0
 })
 afterAll(async () => {
@@ -49,7 +49,7 @@ const RIVALS: Record<string, (esim: Esim) => Promise<unknown>> = {
   },
   'an operator’s cancel': operatorCancels,
 }
-/** Changes after which the eSIM cannot be cancelled. */
+/** Changes after which the eSIM can no longer be cancelled. */
 const USES = ['a notice of a download', 'a report of usage']
 
 const MOMENTS = ['before it begins', 'before its attempt', 'while the supplier is asked', 'after its end'] as const
@@ -68,7 +68,7 @@ async function cancelAgainst(rival: string, moment: (typeof MOMENTS)[number], ou
     new Promise((resolve) => {
       answer = resolve
     })
-  /** Runs the due actions, and lets the supplier give the answer if it is queried. */
+  /** Runs the due actions, and has the supplier give the answer if it is queried. */
   async function runAndAnswer(meanwhile?: () => Promise<unknown>): Promise<void> {
     const callCount = bed.supplier.calls.length
     let isEnded = false

@@ -18,7 +18,7 @@ afterAll(() => bed.close())
 const DAY_MS = 86_400_000
 const ACTIONS: EsimAction[] = ['CANCEL', 'SUSPEND', 'UNSUSPEND', 'REVOKE']
 
-describe('the parameters of an action', () => {
+describe('action parameters', () => {
   it('must state the action, because the signature does not cover the path', async () => {
     const esim = await bed.delivered()
     const body = { transactionId: randomUUID(), esimTranNo: esim.esimTranNo }
@@ -65,7 +65,7 @@ const ALLOWING: Record<EsimAction, [allowing: string, other: string]> = {
   REVOKE: [`esim_status = 'IN_USE'`, `esim_status = 'USED_EXPIRED'`],
 }
 
-/** The faults of an action, in the order in which they are reported. */
+/** An action's faults, in the order of reporting. */
 const CHECKS: Check[] = [
   {
     code: '000108',
@@ -99,7 +99,7 @@ const CHECKS: Check[] = [
   },
 ]
 
-describe.each(ACTIONS)('of several faults of a %s, the one that is checked first is reported', (action) => {
+describe.each(ACTIONS)('the order of checks for a %s', (action) => {
   // Only a cancel has a policy.
   const checks = action === 'CANCEL' ? CHECKS : CHECKS.slice(0, -1)
 
@@ -115,7 +115,7 @@ describe.each(ACTIONS)('of several faults of a %s, the one that is checked first
     return code
   }
 
-  it('an action without faults begins, and each fault on its own has a different code', async () => {
+  it('lets an action without faults begin, and reports each single fault with its own code', async () => {
     expect(await codeOf([])).toBe('000000')
     for (const check of checks) expect(await codeOf([check])).toBe(check.code)
   })
@@ -125,7 +125,7 @@ describe.each(ACTIONS)('of several faults of a %s, the one that is checked first
     async (_, earlier, later) => expect(await codeOf([earlier, later])).toBe(earlier.code),
   )
 
-  it('for any two checks that are not adjacent', async () => {
+  it('holds for any two checks that are not adjacent', async () => {
     for (const [i, earlier] of checks.entries()) {
       for (const later of checks.slice(i + 2)) {
         expect([later.code, await codeOf([earlier, later])]).toEqual([later.code, earlier.code])
@@ -133,11 +133,11 @@ describe.each(ACTIONS)('of several faults of a %s, the one that is checked first
     }
   })
 
-  it('even if all faults occur together', async () => {
+  it('holds even if all faults occur together', async () => {
     for (const [i, check] of checks.entries()) expect(await codeOf(checks.slice(i))).toBe(check.code)
   })
 
-  it('a repeated action is answered before any of the checks', async () => {
+  it('comes after a repeated action has been recognised', async () => {
     const esim = await bed.delivered({ ...FREE, withinDays: 30 })
     await bed.set(esim, ALLOWING[action][0])
     const can = { ...bed.supplier.can }
@@ -154,7 +154,7 @@ describe.each(ACTIONS)('of several faults of a %s, the one that is checked first
 })
 
 describe('a refused action', () => {
-  it('leaves no trace, so that its transactionId can be used again', async () => {
+  it('leaves no trace, so its transactionId can be used again', async () => {
     const esim = await bed.delivered()
     await bed.set(esim, `smdp_status = 'DOWNLOAD'`)
     expect((await bed.act(esim, 'CANCEL', { transactionId: 'again' })).code).toBe('200002')
@@ -163,7 +163,7 @@ describe('a refused action', () => {
     expect((await bed.act(esim, 'CANCEL', { transactionId: 'again' })).code).toBe('000000')
   })
 
-  it('from another tenant looks as if the eSIM or the action did not exist', async () => {
+  it('from another tenant gets the same answer as for a nonexistent eSIM or action', async () => {
     const stranger = await addDealer(bed.node.deps)
     const esim = await bed.delivered()
     const theirs = { ...esim, dealer: stranger }
@@ -278,7 +278,7 @@ it('an open top-up blocks every action, and the refusal names the top-up', async
   expect((await bed.act(esim, 'CANCEL')).code).toBe('000000')
 })
 
-it('an action that the supplier cannot carry out is refused immediately, and the refusal names it', async () => {
+it('an action that the supplier does not support is refused immediately, and the refusal names it', async () => {
   const { suspend, unsuspend, revoke } = bed.supplier.can
   Object.assign(bed.supplier.can, { suspend: undefined, unsuspend: undefined, revoke: undefined })
   bed.supplier.traits.cancelsUnseenOnly = true

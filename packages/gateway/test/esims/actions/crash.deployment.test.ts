@@ -136,7 +136,7 @@ async function killWhileCancelling(supplier: string, point: string): Promise<voi
 const AFTER_CANCEL_ORDER: readonly string[] = CANCEL_POINTS.slice(CANCEL_POINTS.indexOf('es2plus.after-cancel-order'))
 
 it.each(SCENES)(
-  '%s: all actions of a worker that dies at %s end, with at most one refund each',
+  '%s: every action of a worker that dies at %s ends, with at most one refund',
   async (supplier, point) => {
     expect(failures.get(`${supplier} ${point}`)).toBeUndefined()
     const tenantId = tenants.get(`${supplier} ${point}`)!
@@ -161,7 +161,7 @@ it.each(SCENES)(
   },
 )
 
-/** The state that allows each action, and the state that it results in. */
+/** The state that allows each action, and the resulting state. */
 const ACTIONS = {
   CANCEL: { before: `esim_status = 'GOT_RESOURCE'`, after: { esimStatus: 'CANCEL', suspended: false } },
   SUSPEND: {
@@ -177,7 +177,7 @@ const ACTIONS = {
 
 const ACTION_POINTS = [...CANCEL_POINTS.filter((point) => point.startsWith('action.')), 'sandbox.acted'] as const
 
-/** Kills a worker at the failpoint while it carries out actions for one dealer, and lets another one take over. */
+/** Kills a worker at the failpoint while it carries out one dealer's actions, then lets another worker take over. */
 async function killAndTakeOver(at: Shop, url: string, tenantId: string, action: EsimAction, point: string) {
   const loop = fulfilmentLoop(at)
   await waitUntil(async () => (await statuses(at.db, tenantId)).DELIVERED === ESIMS)
@@ -236,7 +236,7 @@ describe('an action at an upstream gateway', () => {
   afterAll(() => scene?.close())
 
   it.each(['REVOKE', 'CANCEL'] as const)(
-    'of type %s is found there by its key after a worker has died at gateway.acted',
+    'of type %s is found there by its key after the worker died at gateway.acted',
     async (action) => {
       const productCode = await scene.product(action, false)
       await addPackage(scene.shop.db, action, [{ supplier: scene.supplier, productCode }])

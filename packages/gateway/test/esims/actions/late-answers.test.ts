@@ -6,7 +6,7 @@ import { makeActionsDue } from '#test/harness/esim-actions.ts'
 import { waitUntil } from '#test/harness/shop.ts'
 import { type ActionTestbed, createActionTestbed, LOST, PRICE } from './action-testbed.ts'
 
-/* A supplier whose answer to an action is lost, and what it reports later. */
+/* A supplier that loses its answer to an action, and its later report. */
 
 let bed: ActionTestbed
 beforeAll(async () => {

@@ -68,7 +68,7 @@ describe('a cancel', () => {
     [15, 6_750, 38_250],
     [33, 14_850, 30_150],
     [100, 45_000, 0],
-  ])('keeps a fee of %d %%', async (feePercent, feeAmount, refundAmount) => {
+  ])('deducts a fee of %d %% from the refund', async (feePercent, feeAmount, refundAmount) => {
     const esim = await bed.delivered({ ...FREE, feePercent })
     await bed.act(esim, 'CANCEL', { transactionId: `C-${feePercent}` })
     await bed.run()
@@ -77,7 +77,7 @@ describe('a cancel', () => {
     expect(await bed.faults()).toEqual([])
   })
 
-  it('changes nothing if the supplier refuses it, and may be followed by another cancel', async () => {
+  it('changes nothing if the supplier refuses it, and can be requested again', async () => {
     const esim = await bed.delivered()
     bed.supplier.answer = () => ({ kind: 'refused', message: 'it is installed' })
     await bed.act(esim, 'CANCEL', { transactionId: 'C-no' })
@@ -95,7 +95,7 @@ describe('a cancel', () => {
     expect(await bed.refunds(esim)).toEqual([PRICE])
   })
 
-  it('by the supplier on its own initiative is refunded in full, without an action', async () => {
+  it('initiated by the supplier is refunded in full, without an action', async () => {
     const esim = await bed.delivered({ ...FREE, feePercent: 50 })
     await report(esim, 'CANCEL')
     expect(await bed.refunds(esim)).toEqual([PRICE])
@@ -156,7 +156,7 @@ describe('suspend, unsuspend and revoke', () => {
 })
 
 describe('an action whose outcome is unknown', () => {
-  it('is queried again, and refunded only when the supplier confirms the action', async () => {
+  it('is queried again, and refunded only when the supplier confirms it', async () => {
     const esim = await bed.delivered()
     bed.supplier.answer = () => LOST
     await bed.act(esim, 'CANCEL', { transactionId: 'U-again' })
@@ -252,7 +252,7 @@ describe('an operator', () => {
       BY,
     )
 
-  it('cancels regardless of the policy and without a fee, and the usual event is raised', async () => {
+  it('can cancel regardless of the policy and without a fee, with the usual event', async () => {
     const esim = await bed.delivered({ cancellable: false, withinDays: 1, feePercent: 80 })
     expect(await operate(esim)).toEqual({ kind: 'done' })
     const [event] = await eventsOf(esim, 'ESIM_ACTION_UPDATED')
@@ -272,7 +272,7 @@ describe('an operator', () => {
     await expect(operate(esim)).rejects.toMatchObject({ code: 'ESIM_IN_USE' })
   })
 
-  it('can have a dealer’s open cancel queried again, which keeps its fee', async () => {
+  it('can have a dealer’s open cancel queried again without losing its fee', async () => {
     const esim = await bed.delivered({ ...FREE, feePercent: 10 })
     bed.supplier.answer = () => LOST
     await bed.act(esim, 'CANCEL', { transactionId: 'O-again' })
@@ -287,7 +287,7 @@ describe('an operator', () => {
     expect(await bed.refunds(esim)).toEqual([40_500])
   })
 
-  it('does not resolve an action with the supplier’s answer to an earlier action', async () => {
+  it('cannot resolve an action with the supplier’s answer to an earlier action', async () => {
     const esim = await bed.delivered()
     const { data: revoke } = await bed.act(esim, 'REVOKE', { transactionId: 'A-revoke' })
     bed.supplier.answer = () => ({ kind: 'refused', message: 'no' })
@@ -301,7 +301,7 @@ describe('an operator', () => {
     expect(await bed.action(esim, 'A-cancel')).toMatchObject({ actionStatus: 'REFUSED' })
   })
 
-  it('resolves an unanswered action once, with evidence and an audit entry', async () => {
+  it('can resolve an unanswered action once, with evidence and an audit entry', async () => {
     for (const [action, verdict, state, refunds] of [
       ['CANCEL', 'cancelled', 'CANCEL', [PRICE]],
       ['CANCEL', 'done', 'CANCEL', [PRICE]],

@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 beforeEach(async () => {
   bed.supplier.answer = () => ({ kind: 'done' })
-  await bed.run() // what the previous test left behind
+  await bed.run() // leftovers of the previous test
   bed.supplier.calls.length = 0
 })
 afterAll(async () => {
@@ -60,7 +60,7 @@ describe('one transactionId', () => {
     expect((await order('N-cached')).code).toBe('200012')
   })
 
-  it('that is repeated returns the same action, whatever the reason or the id given for the eSIM', async () => {
+  it('that is repeated returns the same action, whatever reason or eSIM id is given', async () => {
     const esim = await bed.delivered()
     const first = await bed.act(esim, 'CANCEL', { transactionId: 'N-same', reason: 'one' })
     expect(first.headers['idempotent-replayed']).toBeUndefined()
@@ -132,7 +132,7 @@ describe('one transactionId', () => {
   })
 })
 
-it('only one of many different simultaneous actions on an eSIM begins', async () => {
+it('of many different simultaneous actions on an eSIM, only one begins', async () => {
   const esim = await bed.delivered()
   const actions = ['CANCEL', 'REVOKE', 'CANCEL', 'REVOKE', 'CANCEL'] as const
   const answers = await Promise.all(actions.map((action) => bed.act(esim, action)))
@@ -144,8 +144,8 @@ it('only one of many different simultaneous actions on an eSIM begins', async ()
   await bed.run()
 })
 
-describe('a cancel that the supplier is being asked for', () => {
-  /** Cancels the eSIM; runs `meanwhile` after the supplier was called and before it answers. */
+describe('a cancel in progress at the supplier', () => {
+  /** Cancels the eSIM; runs `meanwhile` between the call to the supplier and its answer. */
   async function cancelWhile(esim: Esim, meanwhile: () => Promise<unknown>, outcome: ActionOutcome = DONE) {
     let answer: (outcome: ActionOutcome) => void = () => {}
     bed.supplier.answer = () =>
@@ -296,7 +296,7 @@ it('an order is not placed if an action takes its transactionId while the order 
   }
 })
 
-it('an answer after the lease was lost changes neither the action nor the new holder’s lease', async () => {
+it('an answer that arrives after the lease was lost changes neither the action nor the new lease', async () => {
   const esim = await bed.delivered()
   const answers: ((outcome: ActionOutcome) => void)[] = []
   bed.supplier.answer = () => new Promise((resolve) => answers.push(resolve))

@@ -55,7 +55,7 @@ export async function hostOfSchema(url: string): Promise<string> {
   return rows[0]!.host
 }
 
-/** Ends the sessions that Citus keeps open in the databases with that name, so that they can be cloned. */
+/** Ends the sessions that Citus keeps open in databases of that name, so that they can be cloned. */
 export async function closeForCloning({ url, workers }: TestNodes, name: string): Promise<void> {
   for (const node of [url, ...workers]) {
     await withServerClient(node, async (client) => {

@@ -20,7 +20,7 @@ const EXAMINED = Symbol.for('examined statements')
 type Examining = typeof globalThis & { [EXAMINED]?: Set<string> }
 
 const folder = recordStatements()
-/** The texts already examined, by this file or by an earlier file of the worker. */
+/** The texts already examined by this file or an earlier file of the worker. */
 const examined = (globalThis as Examining)[EXAMINED] ?? new Set<string>()
 ;(globalThis as Examining)[EXAMINED] = examined
 
@@ -63,7 +63,7 @@ export function recordedTexts(): string[] {
   return lines.map((line) => JSON.parse(line) as string)
 }
 
-/** Only these can be prepared by name. */
+/** Only these statements can be prepared by name. */
 const HAS_PARAMETERS = /^\s*(?:with|select|insert|update|delete|merge|values)\b.*\$1\b/is
 
 let databaseUrl: Promise<string> | undefined
@@ -115,7 +115,7 @@ export async function findOverflows(client: pg.Client, text: string): Promise<st
 
 const AMOUNT = /^(?:bigint|numeric)/
 
-/** The other numbers are 1, so that products with them are computed. */
+/** The other numbers are 1, so that products with them can be computed. */
 function amountIn(type: string, amount: bigint): unknown {
   const value = AMOUNT.test(type) ? String(amount) : /^(?:integer|smallint|double|real)/.test(type) ? '1' : null
   return type.endsWith('[]') && value !== null ? [value] : value

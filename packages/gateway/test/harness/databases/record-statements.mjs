@@ -26,7 +26,7 @@ if (STATEMENTS_FOLDER !== undefined && !(LOADED in Socket.prototype)) {
   }
 }
 
-/** The text in a Parse message: its type, the length of the rest, the name of the statement, and the text. */
+/** The text in a Parse message: its type, the length of the rest, the statement's name, and the text. */
 function preparedText(chunk) {
   if (!Buffer.isBuffer(chunk) || chunk[0] !== PARSE || chunk.length < 7) return undefined
   if (chunk.readInt32BE(1) !== chunk.length - 1) return undefined

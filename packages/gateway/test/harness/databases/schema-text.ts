@@ -98,7 +98,7 @@ const COLUMNS = `
   left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
   where ${OWN_TABLES} and a.attnum > 0 and not a.attisdropped order by c.relname collate "C", a.attnum`
 
-// Without 'n': PostgreSQL 18 also lists "not null" as constraints, which the columns already show.
+// Without 'n': PostgreSQL 18 also lists "not null" constraints, which the columns already show.
 const CONSTRAINTS = `
   select c.relname as table, k.conname as name, pg_get_constraintdef(k.oid) as definition
   from pg_constraint k join pg_class c on c.oid = k.conrelid

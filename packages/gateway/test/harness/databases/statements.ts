@@ -22,7 +22,7 @@ interface Plan {
   Plans?: Plan[]
 }
 
-/** Wraps a database so that every query is first run with EXPLAIN ANALYZE, which is rolled back, and then run normally. */
+/** Wraps a database so that every query first runs with EXPLAIN ANALYZE, which is rolled back, and then normally. */
 export function explainQueries(db: Db, seen: ExplainedQuery[]): Db {
   async function explain(tx: Tx, statement: Statement): Promise<void> {
     if (!/^\s*(with|select|update|delete)\b/i.test(statement.text)) return
@@ -45,7 +45,7 @@ export function explainQueries(db: Db, seen: ExplainedQuery[]): Db {
     query: <Row>(statement: Statement) => db.tx((tx) => query<Row>(tx, statement)),
     tx: (work) =>
       db.tx(async (tx) => {
-        // One after another: each savepoint belongs to one statement.
+        // One at a time: each savepoint belongs to one statement.
         let last: Promise<unknown> = Promise.resolve()
         const next = <Value>(run: () => Promise<Value>) => {
           const running = last.then(run)

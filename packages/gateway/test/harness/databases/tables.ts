@@ -5,7 +5,7 @@ import type { Db } from '@dealer-esim/lib/postgres/db.ts'
  * with the tables' names, and send definitions to the coordinator (packages/lib/src/postgres/distributed-schema.ts).
  */
 
-/** The tables that contain the rows, as SQL: on Citus the shards, which it hides from pg_class. */
+/** The tables that contain the rows, as SQL: on Citus, the shards, which it hides from pg_class. */
 export async function tablesOf(db: Db, ...names: string[]): Promise<string> {
   const rows = await db.query<{ table: string }>({
     text: `
@@ -33,7 +33,7 @@ export async function vacuum(db: Db, ...names: string[]): Promise<void> {
   await runOnNode(db, `vacuum analyze ${await tablesOf(db, ...names)}`)
 }
 
-/** Runs one statement alone, on the database's own server: Citus does not forward it, and allows it to change shards. */
+/** Runs one statement directly on the database's own server: Citus does not forward it, and allows it to change shards. */
 export async function runOnNode({ pool }: Db, text: string): Promise<void> {
   const client = await pool.connect()
   try {

@@ -52,7 +52,7 @@ const COMMONJS = `import { createRequire } from 'node:module'
 const require = createRequire(import.meta.url), __filename = import.meta.filename, __dirname = import.meta.dirname`
 
 /**
- * Starts one node's fulfilment as a child, which is killed with this process.
+ * Starts one node's fulfilment as a child process that is killed with this one.
  * @param bundle of harness/processes/fulfilment-node.ts
  */
 export function spawnFulfilment(

@@ -9,7 +9,7 @@ export function codeBlocks(markdown: string, language: string): string[] {
   return [...markdown.matchAll(fenced)].map(([, block = '']) => block)
 }
 
-/** Runs a page's commands in bash until one of them fails. npm's own messages are removed. */
+/** Runs a page's commands in bash until one fails. npm's own messages are removed. */
 export function bash(script: string, options: { cwd: string; env: NodeJS.ProcessEnv }) {
   return new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
     execFile('bash', ['--norc', '-euo', 'pipefail', '-c', script], options, (error, stdout, stderr) => {

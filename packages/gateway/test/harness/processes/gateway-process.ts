@@ -49,7 +49,7 @@ export interface GatewayProcess {
   kill(signal?: NodeJS.Signals): Promise<Exit>
 }
 
-/** Gateways with a DATABASE_URL share this key; others create one in their data directory. */
+/** Gateways with a DATABASE_URL share this key; others create a key in their data directory. */
 export const SHARED_MASTER_KEY = Buffer.alloc(32, 7).toString('base64')
 
 const running = new Set<GatewayProcess>()
@@ -71,7 +71,7 @@ export async function stopGateways(): Promise<void> {
   folders.clear()
 }
 
-/** The variables with which a child records its statements: databases/parameter-types.ts. */
+/** The variables that make a child record its statements: databases/parameter-types.ts. */
 export function recordingEnv(): Record<string, string> {
   const { NODE_OPTIONS = '', STATEMENTS_FOLDER } = process.env
   return STATEMENTS_FOLDER === undefined ? {} : { NODE_OPTIONS, STATEMENTS_FOLDER }

@@ -74,7 +74,7 @@ export async function startEs2plusServer(): Promise<Es2plusServer> {
       const path = request.url ?? ''
       state.requests.push({ path, headers: request.headers, body })
       const name = path.slice(path.lastIndexOf('/') + 1)
-      // By default a repeat succeeds, so that tests see the outcome of the first call.
+      // By default a repeat succeeds, so that tests see the first call's outcome.
       const isRepeat = name === 'downloadOrder' && body.iccid !== undefined && chosen.has(String(body.iccid))
       if (name === 'downloadOrder') chosen.add(String(body.iccid))
       const fault = isRepeat && !state.faultsRepeats ? 'none' : (state.fault[name] ?? 'none')

@@ -119,7 +119,7 @@ function parsed(lines: string[]): Omit<ReceivedMail, 'from' | 'to' | 'isEncrypte
   return { ...identity, text: contentOf('text/plain'), html: contentOf('text/html') }
 }
 
-/** The headers of an e-mail or of one of its parts, and what follows them. */
+/** The headers of an e-mail or of one of its parts, and the lines after them. */
 function parsePart(lines: string[]) {
   const end = lines.indexOf('')
   const headers = lines.slice(0, end).join('\n').replace(/\n\s+/g, ' ')

@@ -145,7 +145,7 @@ export function browser(app: FastifyInstance) {
   }
 }
 
-/** Creates a person with this role, and signs them in. */
+/** Creates a person with this role and signs them in. */
 export async function signedInAs(testbed: ConsoleTestbed, role: Role, tenantId: string | null = null) {
   const person = await addPerson(testbed, role, tenantId)
   const window = browser(testbed.app)

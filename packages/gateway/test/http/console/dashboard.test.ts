@@ -14,14 +14,14 @@ beforeAll(async () => {
 })
 afterAll(() => testbed.stop())
 
-it('the dashboard counts the same orders for a day as the order list, in every time zone', async () => {
+it('the dashboard and the order list count the same orders per day, in every time zone', async () => {
   const tenantId = await addTenant(testbed, 'Far and wide')
   await addPackage(testbed.db, 'JP', [])
   await payOrders(testbed.db, tenantId, 'JP', { orders: 3 })
   await updateSales(testbed.db)
   const dealer = await signedInAs(testbed, 'DEALER_STAFF', tenantId)
   const { window: operator } = await signedInAs(testbed, 'OPERATOR_STAFF')
-  // At UTC+14 and UTC−11 it is never the same day.
+  // At UTC+14 and UTC−11, the day is never the same.
   const days: string[] = []
   for (const timeZone of ['Pacific/Kiritimati', 'Pacific/Pago_Pago']) {
     const { body } = await dealer.call('GET', `/dashboard?days=2&timeZone=${timeZone}`)
@@ -38,7 +38,7 @@ it('the dashboard counts the same orders for a day as the order list, in every t
   expect(days[0]).not.toBe(days[1])
 })
 
-it('the dashboard counts the same events for a day as the event list, regardless of attempts', async () => {
+it('the dashboard and the event list count the same events per day, regardless of attempts', async () => {
   const tenantId = await addTenant(testbed, 'Tried often')
   const { notifyId } = await seedTenant(testbed, tenantId, 'JP')
   const yesterday = new Date(testbed.clock.now() - 26 * 3_600_000)
@@ -119,7 +119,7 @@ async function tablesRead({ text, values = [] }: Statement): Promise<string[]> {
 }
 
 it.each(['/events', '/events?state=DEAD', '/events?sort=createdAt', '/dashboard', '/suppliers/sandbox/figures'])(
-  'the answer of %s for all dealers does not read partitions that were created in advance',
+  'the answer to %s for all dealers reads no partitions that were created in advance',
   async (path) => {
     const tomorrow = firstUuidAt(testbed.clock.now() + 27 * 3_600_000)
     const ahead = await testbed.db.query<{ name: string }>({
@@ -153,7 +153,7 @@ it('an unknown time zone is refused', async () => {
   })
 })
 
-it('a request that gets no database connection in time is answered with 503 and changes nothing', async () => {
+it('a request that waits too long for a database connection is answered with 503 and changes nothing', async () => {
   const { window } = await signedInAs(testbed, 'OPERATOR_STAFF')
   const { pool } = testbed.db
   const { connectionTimeoutMillis: timeoutMs } = pool.options

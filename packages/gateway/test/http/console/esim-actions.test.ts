@@ -89,7 +89,7 @@ it('an eSIM that the supplier did not cancel is kept and not refunded', async ()
   expect(await walletOf(testbed.db, tenantId)).toMatchObject({ refunds: 0 })
 })
 
-it('an eSIM used during the resolution of its cancellation is not refunded', async () => {
+it('an eSIM that is used while its cancellation is being resolved is not refunded', async () => {
   const { tenantId, resolvePath } = await pendingCancellation('Used meanwhile')
   const staff = await signedInAs(testbed, 'OPERATOR_STAFF')
   const resolving = await testbed.db.tx(async (tx) => {
@@ -104,7 +104,7 @@ it('an eSIM used during the resolution of its cancellation is not refunded', asy
   expect(await walletOf(testbed.db, tenantId)).toMatchObject({ refunds: 0 })
 })
 
-describe('an action of the operator', () => {
+describe('an eSIM action in the console', () => {
   /** Runs a test while the eSIMs' supplier answers as scripted. */
   async function supplierAnswers(script: Partial<Supplier>, run: () => Promise<void>): Promise<void> {
     const { suppliers } = testbed.deps
@@ -124,7 +124,7 @@ describe('an action of the operator', () => {
     return { tenantId, orderNo, esim, reason: 'asked by phone' }
   }
 
-  it('suspends, resumes and revokes an eSIM immediately, with an audit entry and without a refund', async () => {
+  it('by an operator suspends, resumes or revokes immediately, with an audit entry and without a refund', async () => {
     const { tenantId, orderNo, esim, reason } = await esimInUse('In use')
     const staff = await signedInAs(testbed, 'OPERATOR_STAFF')
     const asked: string[] = []
@@ -156,7 +156,7 @@ describe('an action of the operator', () => {
     expect(entries).toMatchObject([{ subject: orderNo, actor: staff.email, after: { reason } }])
   })
 
-  it('requires a reason and an operator with write access, whatever the action', async () => {
+  it('by an operator requires a reason and write access, whatever the action', async () => {
     const { tenantId, esim, reason } = await esimInUse('Guarded')
     const staff = await signedInAs(testbed, 'OPERATOR_STAFF')
     const others = [
@@ -176,7 +176,7 @@ describe('an action of the operator', () => {
     expect((await staff.call('GET', `${esim}/actions`)).body).toEqual(before)
   })
 
-  it('that a dealer starts requires one of its own people with the right to buy', async () => {
+  it('by a dealer requires one of its own people with the right to buy', async () => {
     const { esim } = await esimInUse('Own people')
     const foreign = await signedInAs(testbed, 'DEALER_ADMIN', await addTenant(testbed, 'Another'))
     const staff = await signedInAs(testbed, 'OPERATOR_STAFF')

@@ -15,7 +15,7 @@ const MANY = 1_203
 
 const exec = (text: string, ...values: unknown[]) => testbed.db.query({ text, values })
 
-/** SQL: n seconds ago, and a UUIDv7 of that time. */
+/** SQL: n seconds ago, and a UUIDv7 from that time. */
 const timeAt = (n: string) => `now() - ${n} * interval '1 second'`
 const idAt = (n: string) =>
   `(lpad(to_hex((extract(epoch from ${timeAt(n)}) * 1000)::bigint), 12, '0') || '70008000' || lpad(to_hex(${n}), 12, '0'))::uuid`
@@ -93,7 +93,7 @@ async function rowsOf(caller: Caller, path: string, query = ''): Promise<Row[]> 
   return rows
 }
 
-describe('the file of a list', () => {
+describe('a list’s file', () => {
   it.each([
     ['/people', '', 'id', 'personId'],
     ['/people', '?tenantId=ALPHA', 'id', 'personId'],
@@ -142,7 +142,7 @@ describe('the file of a list', () => {
     }
   })
 
-  it('contains decimal amounts, and counts and sizes as whole numbers', async () => {
+  it('contains amounts as decimals, and counts and sizes as whole numbers', async () => {
     const [product] = await fileOf(operator, '/supplier-products', '?keyword=product%201203')
     expect(product).toMatchObject({ cost: '2.50', volumeBytes: '1000', durationDays: '7', packages: '' })
     const [adjustment] = await fileOf(operator, '/adjustments', `?tenantId=${beta}`)
@@ -261,7 +261,7 @@ describe('a paginated list', () => {
     }
   })
 
-  it('with the packages for sale to a dealer has matching counts and exports', async () => {
+  it('of the packages for sale to a dealer has matching counts and exports', async () => {
     const dealer = await signedInAs(testbed, 'DEALER_ADMIN', alpha)
     const path = `/tenants/${alpha}/buyable-packages`
     expect((await operator.call('POST', '/packages/sale', { packageCodes: ['FR'], onSale: true })).status).toBe(200)
@@ -279,7 +279,7 @@ describe('a paginated list', () => {
   })
 })
 
-describe('the file of a wallet', () => {
+describe('a wallet’s file', () => {
   it('contains all movements, oldest first, or only those in a given month or of a given kind', async () => {
     for (const reference of ['R1', 'R2'])
       await operator.call('POST', `/tenants/${alpha}/wallet/top-ups`, { amount: 10_000, reference })

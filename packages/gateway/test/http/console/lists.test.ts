@@ -18,7 +18,7 @@ interface Order {
 
 let testbed: ConsoleTestbed
 let operator: Caller
-/** Two dealers with few orders, and one with more than can be counted. */
+/** Two dealers with few orders, and a dealer with more than can be counted. */
 let [alpha, beta, large]: string[] = []
 const HOUR_MS = 3_600_000
 const LARGE_ORDERS = 130_000
@@ -58,7 +58,7 @@ function sample(i: number): Sample {
   }
 }
 
-/** Inserts orders a second apart, the first one at the given time. */
+/** Inserts orders a second apart, starting at the given time. */
 async function addOrders(tenantId = '', count = 0, fromMs = 0, { packageCode, status, amount }: Sample): Promise<void> {
   await testbed.db.query({
     text: `
@@ -98,7 +98,7 @@ async function allPages(query: Record<string, string>, meanwhile?: () => Promise
 const timeOf = (row: Order) => timeOfUuid(orderIdOf(row.orderNo)!)
 const RECENT = { from: '2025-01-01T00:00:00.000Z' }
 
-describe('pages of orders', () => {
+describe('order pages', () => {
   it.each([
     [{ sort: '-createdAt' }, (a: Order, b: Order) => timeOf(b) - timeOf(a)],
     [{ sort: 'createdAt' }, (a: Order, b: Order) => timeOf(a) - timeOf(b)],
@@ -110,7 +110,7 @@ describe('pages of orders', () => {
     [{ sort: '-createdAt', status: 'FAILED' }, (a: Order, b: Order) => timeOf(b) - timeOf(a)],
     [{ sort: 'amount', amountFrom: '20000', amountTo: '90000' }, (a: Order, b: Order) => a.amount - b.amount],
   ])(
-    '%j: show every order that existed at the start once and in order, while others arrive',
+    '%j: show each order that existed at the start once and in order, while new orders arrive',
     async (query, compare) => {
       const filter = { ...RECENT, ...query }
       const before = await allPages(filter)
@@ -169,7 +169,7 @@ describe('pages of orders', () => {
     expect(requests).toBeGreaterThan(LARGE_ORDERS / 20_000)
   })
 
-  it('refuse a modified cursor, and one from another list or with a different order', async () => {
+  it('refuse a modified cursor, and a cursor from another list or sort order', async () => {
     const { nextCursor } = (await get(operator, '/orders', { limit: 1, sort: 'createdAt' })).body
     for (const [path, query] of [
       ['/profiles', { cursor: nextCursor, sort: 'createdAt' }],
@@ -180,7 +180,7 @@ describe('pages of orders', () => {
   })
 })
 
-describe('totals of orders', () => {
+describe('order totals', () => {
   it('are exact for up to 10 000 orders, and incomplete beyond that number', async () => {
     const rows = await allPages(RECENT)
     const amount = rows.reduce((sum, row) => sum + row.amount, 0)
@@ -238,7 +238,7 @@ describe('a dealer', () => {
   })
 })
 
-describe('tags of dealers', () => {
+describe('dealer tags', () => {
   it('filter the list, its totals and its file, and are listed with their dealer counts', async () => {
     const staff = await signedInAs(testbed, 'OPERATOR_STAFF')
     for (const [tenantId, tags] of [
@@ -349,7 +349,7 @@ it('all alerts on the longest page can be marked as read with one request', asyn
   expect((await operator.call('GET', '/notices/unread')).body.count).toBe(before)
 })
 
-it('the lists of a new gateway have no further page after their first row', async () => {
+it('a new gateway’s lists have no further page after their first row', async () => {
   const young = await startConsole()
   try {
     const tenantId = await addTenant(young, 'Young Ltd')

@@ -55,7 +55,7 @@ it('orders are filtered by the supplier that delivered the eSIMs, and by type', 
   expect(await found('orderType=TOPUP')).toEqual([])
 })
 
-it('the country filter offers countries with packages, and for a dealer those with a price', async () => {
+it('the country filter offers countries with packages; for a dealer, only those with a price', async () => {
   const locations = async (caller: typeof operator) => (await caller.call('GET', '/orders/locations')).body.locations
   expect(await locations(operator)).toEqual(['!RG', 'JP'])
   expect(await locations(dealer)).toEqual([])
@@ -64,7 +64,7 @@ it('the country filter offers countries with packages, and for a dealer those wi
   expect(await locations(dealer)).toEqual(['!RG'])
 })
 
-it('a dealer can filter by country but not by supplier, which must stay hidden from dealers', async () => {
+it('a dealer can filter by country but not by supplier, because suppliers are hidden from dealers', async () => {
   const byCountry = await dealer.call('GET', '/orders?country=!RG')
   expect(byCountry.body.orders).toMatchObject([{ orderNo: orders.europe }])
   const bySupplier = await dealer.call('GET', '/orders?supplier=north')

@@ -36,7 +36,7 @@ async function change(...[method, path, body]: Parameters<SignedInPerson['call']
 }
 
 describe('a package', () => {
-  it('is added only once if it is new, and its faults are reported by field', async () => {
+  it('can be added only once, and its faults are reported by field', async () => {
     const faulty = await operator.call('POST', '/packages', { ...JAPAN, volume: null, locationCodes: ['UK'] })
     expect(faulty).toMatchObject({ status: 422, body: { code: 'PACKAGE_INVALID' } })
     const fields = faulty.body.data.details.map((detail: { field: string }) => detail.field)
@@ -48,7 +48,7 @@ describe('a package', () => {
     expect(body.package).toMatchObject({ ...JAPAN, slug: 'JP_1_7', status: 'ON_SALE' })
   })
 
-  it('is not changed by a stale edit, which is refused', async () => {
+  it('cannot be changed by a stale edit', async () => {
     const read = async () => (await operator.call('GET', '/packages/JP_1_7')).body
     const { revision } = await read()
     await change('PUT', '/packages/JP_1_7', { revision, package: { name: 'Japan light' } })
@@ -112,7 +112,7 @@ describe('margins', () => {
     ]
   }
 
-  it('are computed for the cheapest supplier that is not paused, and unknown without a cost', async () => {
+  it('are computed for the cheapest supplier that is not paused, and are unknown without a cost', async () => {
     const { revision } = (await operator.call('GET', '/packages/JP_1_7')).body
     const prices = [...JAPAN.prices, { currencyCode: 'EUR', price: 40_000, retailPrice: null }]
     await change('PUT', '/packages/JP_1_7', { revision, package: { prices } })
@@ -197,7 +197,7 @@ describe('a price plan', () => {
     expect(refused).toMatchObject({ status: 422, body: { data: { details: [{ field }] } } })
   })
 
-  it('may have a display name with spaces, which stays when the plan is renamed', async () => {
+  it('may have a display name with spaces, which is kept when the plan is renamed', async () => {
     await change('PATCH', '/price-plans/GOLD', { planName: 'GOLD_2' })
     const { plans } = (await operator.call('GET', '/price-plans')).body
     expect(plans).toMatchObject([{ planName: 'DEEP' }, { planName: 'GOLD_2', displayName: 'Gold partners 2026' }])

@@ -137,7 +137,7 @@ describe('a second factor', () => {
   })
 })
 
-describe('a code of an authenticator', () => {
+describe('an authenticator code', () => {
   it.each([
     ['with a space, as apps show it', (code: string) => `${code.slice(0, 3)} ${code.slice(3)}`],
     ['with spaces around it, as it is copied', (code: string) => ` ${code}\u00a0`],
@@ -185,7 +185,7 @@ describe('links', () => {
   })
 })
 
-describe('people of an organisation', () => {
+describe('people in an organisation', () => {
   it('a disabled person’s session ends immediately', async () => {
     const admin = await signedInAs(testbed, 'OPERATOR_ADMIN')
     const other = await signedInAs(testbed, 'OPERATOR_STAFF')
@@ -231,7 +231,7 @@ describe('people of an organisation', () => {
   })
 })
 
-describe('limits of an organisation', () => {
+describe('organisation limits', () => {
   /** Inserts disabled people. */
   const insertPeople = (tenantId: string, count: number) =>
     testbed.db.query({
@@ -243,7 +243,7 @@ describe('limits of an organisation', () => {
   const listed = async (person: Caller) =>
     (await person.call('GET', '/people')).body.people.map((one: { email: string }) => one.email)
 
-  /** Holds back all calls until they are about to write, so that a count without a lock would miss the others. */
+  /** Holds back all calls until they are about to write, so that a count without a lock would miss the other calls. */
   async function concurrently<Answer>(table: string, calls: (() => Promise<Answer>)[]): Promise<Answer[]> {
     const { answers } = await testbed.db.tx(async (tx) => {
       await tx.query({ text: `lock table ${table} in share row exclusive mode` })

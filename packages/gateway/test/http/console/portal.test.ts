@@ -89,7 +89,7 @@ it('an order from the list is debited once, however often it is submitted', asyn
   expect(entries[0]!.actor).toBe(`person:${person.personId}`)
 })
 
-it('places have their lowest price, and everything for a place is offered, the cheapest first', async () => {
+it('each place shows its lowest price, and offers all its packages, the cheapest first', async () => {
   const { person, home } = await dealerWith(0)
   const { places } = (await person.call('GET', `${home}/buyable-packages/places`)).body as { places: Place[] }
   const names = places.map(({ place }) => place)
@@ -106,7 +106,7 @@ it('places have their lowest price, and everything for a place is offered, the c
   expect(nowhere.body).toEqual({ packages: [] })
 })
 
-it('several packages are one purchase, and no package is in it twice', async () => {
+it('several packages form one purchase, which cannot contain a package twice', async () => {
   const { dealer, person, home, balance } = await dealerWith(100)
   const { packages } = (await person.call('GET', `${home}/buyable-packages/at?place=JP`)).body
   const other = (packages as BuyablePackage[]).find(({ packageCode }) => packageCode !== 'JP_1_7')!
@@ -127,7 +127,7 @@ it('several packages are one purchase, and no package is in it twice', async () 
   expect((await bed.order(dealer, 'console-1', 'DELIVERED')).packageInfoList).toHaveLength(2)
 })
 
-it('a transactionId that bought something buys nothing else', async () => {
+it('a transactionId used for one purchase cannot be used for another', async () => {
   const { person, home, balance } = await dealerWith(100)
   await person.call('POST', `${home}/orders`, order('console-1'))
   const other = await person.call('POST', `${home}/orders`, order('console-1', { count: 2, amount: 2 * PRICE }))
@@ -184,7 +184,7 @@ it('an operator cannot order on behalf of a dealer', async () => {
   expect(await balance()).toBe(1_000_000)
 })
 
-it('the price list contains what the dealer can buy, at its own prices', async () => {
+it('the price list contains the packages that the dealer can buy, at its own prices', async () => {
   const { person, home } = await dealerWith(0)
   const operator = await signIn('OPERATOR_STAFF', null)
   await operator.call('PUT', `${home}/own-prices/JP_1_7`, { price: 12_345 })
@@ -199,7 +199,7 @@ it('the price list contains what the dealer can buy, at its own prices', async (
   )
 })
 
-it('a top-up appears in the history of its eSIM', async () => {
+it('a top-up appears in the eSIM’s history', async () => {
   const person = await signIn('DEALER_STAFF', esim.dealer.tenantId)
   const path = `/tenants/${esim.dealer.tenantId}/profiles/${esim.esimTranNo}/top-ups`
   expect((await person.call('GET', path)).body).toEqual({ topUps: [] })
@@ -211,7 +211,7 @@ it('a top-up appears in the history of its eSIM', async () => {
   ])
 })
 
-it('an eSIM link can be shown and mailed, with an audit entry each time and a mail limit', async () => {
+it('an eSIM link can be shown and mailed, with an audit entry each time and a limit on mails', async () => {
   const { tenantId } = esim.dealer
   const person = await signIn('DEALER_STAFF', tenantId)
   const path = `/tenants/${tenantId}/profiles/${esim.esimTranNo}/share-link`
@@ -336,7 +336,7 @@ it('a dealer sees that a payment was confirmed, but not by whom', async () => {
   expect(audited).not.toContain(first.personId)
 })
 
-it('the balance in an answer matches its last entry, even while payments are being credited', async () => {
+it('the balance matches the last entry in the same answer, even while payments are being credited', async () => {
   const { dealer, person, home } = await dealerWith(5)
   const month = new Date().toISOString().slice(0, 7)
   let isCrediting = true
@@ -355,7 +355,7 @@ it('the balance in an answer matches its last entry, even while payments are bei
   await crediting
 })
 
-it('a statement is a printable page whose policy allows only its own style', async () => {
+it('a statement is a printable page whose content security policy allows only its own style', async () => {
   const { dealer, person, home } = await dealerWith(5)
   const operator = await signIn('OPERATOR_ADMIN', null)
   await operator.call('PUT', '/operator-details', { legalName: 'Operator Ltd', taxId: null, address: null })

@@ -84,7 +84,7 @@ describe('price plans', () => {
     for (const entry of entries) expect(entry).toMatchObject({ actor: operator.email, address: operator.address })
   })
 
-  it('apply to the dealers in a group unless they have prices of their own', async () => {
+  it('apply to the dealers in a group unless they have their own prices', async () => {
     await change('POST', '/price-plans', { planName: 'HALF' })
     await change('PUT', '/price-plans/HALF/rules', { percent: '-50' })
     await change('POST', '/price-groups', { groupName: 'FRIENDS' })
@@ -152,7 +152,7 @@ describe('invalid prices', () => {
 })
 
 describe('lists ordered by code', () => {
-  it('the pages of a dealer’s prices continue beyond the longest possible code', async () => {
+  it('the pages of a dealer’s price list continue beyond the longest possible code', async () => {
     const longest = ['Y', 'Z'].map((letter) => letter.repeat(64))
     for (const code of longest) {
       await addPackage(testbed.db, code, [])
@@ -188,7 +188,7 @@ describe('lists ordered by code', () => {
     }
     testbed.deps.db = { query, tx: db.tx, pool: db.pool }
     const codes: string[] = []
-    const limit = 60 // a page, one additional row, and the session
+    const limit = 60 // a page, one extra row, and the session
     for (let cursor: string | null = ''; cursor !== null; ) {
       read = 0
       const { body } = await operator.call('GET', `/packages${cursor && `?cursor=${cursor}`}`)

@@ -69,7 +69,7 @@ describe('sales', () => {
     expect(Date.parse(from) - Date.parse(previousTo)).toBe(86_400_000)
     expect(totals[0]).toMatchObject({
       ...{ currencyCode: 'USD', items: 5, sales: 5 * price, refunds: 0, revenue: 5 * price, cost: 16_000 },
-      // The cost of one of them is in another currency: its revenue is not part of the margin.
+      // One of their costs is in another currency: that sale's revenue is not part of the margin.
       ...{ margin: 4 * price - 16_000, marginRevenue: 4 * price, unknownItems: 1, unknownRevenue: price },
       previous: { items: 1, revenue: price, cost: 4_000, margin: price - 4_000 },
     })
@@ -109,7 +109,7 @@ describe('sales', () => {
     expect([rows.map(({ key, name, items }) => [key, name, items]), omitted]).toEqual([expected(), 0])
   })
 
-  it('sales are broken down by day, each compared with a day in the previous period', async () => {
+  it('sales are broken down by day, each compared with the corresponding day in the previous period', async () => {
     const [from, to] = [today(), today()]
     const { rows } = await get(`/sales?by=day&from=${from}&to=${to}`)
     expect(rows).toMatchObject([{ key: today(), items: 4, previous: { items: 1 } }])
@@ -147,7 +147,7 @@ describe('sales', () => {
     expect([status, body.code]).toEqual([422, code])
   })
 
-  it('each balance states how many days it lasts at the average spend, in ascending order', async () => {
+  it('balances are listed with the number of days they last at the average spend, fewest first', async () => {
     const { balances } = (await operator.call('GET', '/sales/balances')).body
     expect(balances).toMatchObject([
       { clientName: 'Alpha', basis: 1, spent: 4 * price, daysLeft: 248 },
@@ -170,7 +170,7 @@ describe('cost and margin', () => {
     ])
   })
 
-  it('a dealer sees neither cost nor margin in an order, and has no report', async () => {
+  it('a dealer sees neither cost nor margin in an order, and has no sales report', async () => {
     const { body } = await dealer.call('GET', `/tenants/${alpha}/orders/${orderNoOf(orderIds[0]!)}`)
     expect([body.margin, body.items[0].cost]).toEqual([null, null])
     for (const path of ['/sales?by=day', '/sales.csv?by=day', '/sales/balances', '/sales/balances.csv']) {

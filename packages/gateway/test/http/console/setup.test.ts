@@ -70,7 +70,7 @@ it('each set-up step counts as done once its data exists', async () => {
   )
 })
 
-it('the go-live step is done while the latest checks found no fault, and the checks are audited', async () => {
+it('the go-live step counts as done while the latest checks found no fault, and the checks are audited', async () => {
   const operator = await signedInAs(testbed, 'OPERATOR_STAFF')
   const { status, body } = await operator.call('POST', '/setup/checks')
   expect(status).toBe(200)
@@ -92,7 +92,7 @@ it('the go-live step is done while the latest checks found no fault, and the che
   expect((await operator.call('GET', '/setup')).body.steps.goLive).toBe(false)
 })
 
-/** Compares names by their position among an object's members. */
+/** Compares names by their position in an object. */
 function byPlace(members: object): (a: string, b: string) => number {
   const names = Object.keys(members)
   return (a, b) => names.indexOf(a) - names.indexOf(b)

@@ -80,14 +80,14 @@ describe('adding a supplier', () => {
   })
 })
 
-describe('the state of a supplier', () => {
+describe('a supplier’s state', () => {
   const rowOf = async (supplier: string) => {
     const { body } = await admin.call('GET', '/suppliers')
     return body.suppliers.find((one: { supplier: string }) => one.supplier === supplier)
   }
   const failing = async () => (await admin.call('GET', '/dashboard')).body.attention.failingSuppliers
 
-  it('is the result of the test after an addition or a change, and a failure needs attention', async () => {
+  it('is the result of the test after it was added or changed, and a failure needs attention', async () => {
     const simulator = await createSimulator('esim-access', { catalogueSize: 3 })
     try {
       const before = await failing()
@@ -118,7 +118,7 @@ describe('the state of a supplier', () => {
     expect(await failing()).toBe(attention - 1)
   })
 
-  it('is “not tested” without any observation, as for a supplier added by an earlier release', async () => {
+  it('is “not tested” until it is observed, as for a supplier added by an earlier release', async () => {
     await testbed.db.query({
       text: `insert into suppliers (supplier, type, config) values ('old', 'stock', '')`,
     })
@@ -130,7 +130,7 @@ describe('changing a configuration', () => {
   const put = (config: Record<string, unknown>) =>
     admin.call('PUT', '/suppliers/upstream/config', { ...REAUTHENTICATION, config })
 
-  it('keeps the secrets that are left out, and logs the names of the changed members', async () => {
+  it('keeps omitted secrets, and logs the names of the changed members', async () => {
     const { appSecret: _, ...visible } = CONFIG
     expect((await put({ ...visible, timeoutMs: 9_000 })).status).toBe(200)
     expect(await storedConfig('upstream')).toEqual({ ...CONFIG, timeoutMs: 9_000 })
@@ -163,7 +163,7 @@ describe('changing a configuration', () => {
   })
 })
 
-describe('the reports of suppliers', () => {
+describe('supplier reports', () => {
   const reports = '/supplier-reports'
   beforeAll(async () => {
     expect((await add('reporter')).status).toBe(200)
@@ -245,7 +245,7 @@ describe('the reports of suppliers', () => {
     expect(lines.map((line) => line.orderNo)).toEqual([doubted, '', stuck])
   })
 
-  it('list all discrepancies in the file, and state on the page how many are omitted at least', async () => {
+  it('list all discrepancies in the file, and say on the page at least how many are left out', async () => {
     const count = 10_100
     await testbed.db.query({
       text: `insert into unclaimed_esims (supplier, key, iccid, found_at)
@@ -300,7 +300,7 @@ describe('the reports of suppliers', () => {
 })
 
 describe('verifying a supplier', () => {
-  it('states what is open and the price first, buys once it is confirmed with the password, and only administrators can', async () => {
+  it('shows the price and what is unproven, and buys only after an administrator enters the password', async () => {
     const simulator = await createSimulator('zendit', { catalogueSize: 3 })
     try {
       const dailySpendLimit = { amount: '1000', currencyCode: 'USD' }

@@ -58,7 +58,7 @@ const TABLE: Record<string, [http: number, data?: string[], headers?: string[]]>
   '400102': [422],
 }
 
-describe('the table of codes', () => {
+describe('the code table', () => {
   it('matches the table in this file, and every code can be caused by a request', () => {
     expect(Object.keys(codes).sort()).toEqual(Object.keys(TABLE).sort())
     expect(Object.keys(REQUESTS).sort()).toEqual(Object.keys(TABLE).sort())

@@ -67,7 +67,7 @@ describe('any input', () => {
   })
 })
 
-/** Sends requests concurrently; reports a failing or hanging one in full, so that it can be repeated alone. */
+/** Sends requests concurrently. Reports a failing or hanging request in full, so that it can be repeated alone. */
 async function eachOf<One>(all: One[], textOf: (one: One) => string, work: (one: One) => Promise<void>): Promise<void> {
   const rest = [...all]
   async function sendNext(): Promise<void> {

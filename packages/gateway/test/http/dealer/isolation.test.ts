@@ -35,7 +35,7 @@ beforeAll(async () => {
 afterAll(() => stage.close())
 
 const nothing = 'z'.repeat(26)
-/** Pairs of requests: one refers to something of the owner's, the other to nothing, in the same length and form. */
+/** Pairs of requests: one refers to something of the owner's, the other to nothing, with the same length and form. */
 function questions(): [string, string, Record<string, unknown>, Record<string, unknown>][] {
   const noOrder = otherOrderNo(order.orderNo)
   const noProfile = randomUUID()

@@ -71,16 +71,14 @@ describe('order/list', () => {
     }
   })
 
-  test.each(ORDER_STATUSES)(
-    'returns all orders with the status in the filter %s, newest first',
-    async (orderStatus) => {
-      const owner = await addDealer(api.node.deps)
-      const placed: { orderNo: string; orderStatus: OrderStatus }[] = []
-      for (let index = 0; index < 2 * ORDER_STATUSES.length; index++) {
-        const { data } = await api.order(owner)
-        placed.unshift({ orderNo: data.orderNo, orderStatus: ORDER_STATUSES[index % ORDER_STATUSES.length]! })
-      }
-      await api.node.deps.db.query(sql`
+  test.each(ORDER_STATUSES)('returns all orders with the status %s, newest first', async (orderStatus) => {
+    const owner = await addDealer(api.node.deps)
+    const placed: { orderNo: string; orderStatus: OrderStatus }[] = []
+    for (let index = 0; index < 2 * ORDER_STATUSES.length; index++) {
+      const { data } = await api.order(owner)
+      placed.unshift({ orderNo: data.orderNo, orderStatus: ORDER_STATUSES[index % ORDER_STATUSES.length]! })
+    }
+    await api.node.deps.db.query(sql`
       update orders o set order_status = given.status,
         due_at = case when given.status in ('PAID', 'ALLOCATING') then o.due_at end
       from (select order_id, row_number() over (order by order_id) - 1 as index from orders
@@ -88,12 +86,11 @@ describe('order/list', () => {
       join unnest(${[...ORDER_STATUSES]}::text[]) with ordinality given (status, place)
         on given.place - 1 = numbered.index % ${ORDER_STATUSES.length}
       where o.tenant_id = ${owner.tenantId} and o.order_id = numbered.order_id`)
-      const listed = await pagesOf<OrderSummary>('order/list', 'orderList', { orderStatus, pageSize: 1 }, owner)
-      expect(listed.map(({ orderNo }) => orderNo)).toEqual(
-        placed.filter((order) => order.orderStatus === orderStatus).map(({ orderNo }) => orderNo),
-      )
-    },
-  )
+    const listed = await pagesOf<OrderSummary>('order/list', 'orderList', { orderStatus, pageSize: 1 }, owner)
+    expect(listed.map(({ orderNo }) => orderNo)).toEqual(
+      placed.filter((order) => order.orderStatus === orderStatus).map(({ orderNo }) => orderNo),
+    )
+  })
 
   test('includes the start time and excludes the end time', async () => {
     const [newest, second, third] = orders as [OrderSummary, OrderSummary, OrderSummary]
@@ -136,7 +133,7 @@ describe('order/list', () => {
 })
 
 describe('account/statement', () => {
-  test('numbers entries without gaps, and each balance follows from the previous balance', async () => {
+  test('numbers entries without gaps, and each balance follows from the one before', async () => {
     const entries = await pagesOf<StatementEntry>('account/statement', 'entryList', {})
     expect(entries.map(({ entryNo }) => Number(entryNo))).toEqual(entries.map((_, index) => entries.length - index))
     let balance = 0
@@ -221,7 +218,7 @@ test('location/list contains the region of a package without a country list', as
 })
 
 describe('esim/usage/query', () => {
-  test('returns usage in the requested order, and lists ids that are not the tenant’s eSIMs', async () => {
+  test('returns usage in the requested order, and lists the ids that are not the tenant’s eSIMs', async () => {
     const { data: profiles } = await api.json(dealer, 'esim/profile/list', { pageSize: 3 })
     const [first, second, third] = profiles.profileList.map((each: { esimTranNo: string }) => each.esimTranNo)
     await api.node.deps.db.query(sql`

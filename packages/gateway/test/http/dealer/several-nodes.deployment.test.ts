@@ -26,7 +26,7 @@ let receiver: Receiver
 let dealer: Dealer
 const loads: OrderLoad[] = []
 
-// Also before a retry, whose records must not contain those of the first attempt.
+// Also before a retry, so that its records do not contain those of the first attempt.
 beforeEach(async () => {
   database = await createTestDatabase()
   receiver = await startReceiver()
@@ -100,7 +100,7 @@ async function aMinutePasses(): Promise<void> {
   })
 }
 
-describe('gateways on one database under a load of orders', () => {
+describe('gateways that share a database under load', () => {
   it('may join, leave and die, and every acknowledged order still reaches a final state once', {
     timeout: 400_000,
   }, async () => {

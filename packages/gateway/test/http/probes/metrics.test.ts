@@ -40,7 +40,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** Creates states that would otherwise take long to arise. */
+/** Creates states that would otherwise take a long time to arise. */
 async function age(): Promise<void> {
   await db.tx(async (tx) => {
     tx.send({ text: `update orders set created_at = now() - interval '2 hours' where transaction_id = 'M-3'` })
@@ -140,7 +140,7 @@ describe('a scrape after orders and events', () => {
     for (const loop of loops) expect(samples.get(`dealer_esim_loop_failures_in_a_row{loop="${loop}"}`), loop).toBe(0)
   })
 
-  it('counts top-ups and actions on eSIMs like orders, and reports open actions', async () => {
+  it('counts top-ups and eSIM actions like orders, and reports open actions', async () => {
     await order('M-4', 'SANDBOX_ACTION_UNKNOWN', 1)
     const [first, second] = await esimsOf('M-1', 2)
     const [unanswered] = await esimsOf('M-4', 1)
@@ -197,7 +197,7 @@ const LOOPS = [
   'webhooks',
 ]
 
-it('before the first check, the ledger gauges report its due time, and there is no fault gauge', async () => {
+it('before the first ledger check, the gauges report when it is due, and there is no fault gauge', async () => {
   const fresh = await createTestDatabase()
   const idle = createDb({ url: fresh.url, poolSize: 1, applicationName: 'test metrics' })
   await idle.query({

@@ -30,7 +30,7 @@ afterAll(async () => {
 
 const probe = (path: string) => fetch(`http://127.0.0.1:${probes.port}${path}`)
 
-describe('the port of metrics and probes', () => {
+describe('the port for metrics and probes', () => {
   it('serves metrics that Prometheus accepts', async () => {
     deps.requestMetrics.observe('health', '000000', 3)
     const scrape = await (await probe('/metrics')).text()

@@ -28,7 +28,7 @@ const setIccid = (esimTranNo: string, iccid: string) =>
   bed.node.deps.db.query({ text: 'update profiles set iccid = $2 where profile_id = $1', values: [esimTranNo, iccid] })
 
 describe('an order', () => {
-  test('with a count below 1 is refused, even if another line makes up for the count', async () => {
+  test('is refused if any line has a count below 1, even if the total count is positive', async () => {
     const before = await bed.balance()
     for (const counts of [
       [5, -4],
@@ -58,7 +58,7 @@ describe('an order', () => {
 })
 
 describe('a top-up without a transactionId', () => {
-  test('whose answer could not be built is repeated without another purchase', async () => {
+  test('can be repeated without another purchase if its answer could not be built', async () => {
     const { esimTranNo } = await bed.delivered()
     const before = await bed.balance()
     const swap = 'update profiles set secrets = $2 where profile_id = $1'
@@ -110,7 +110,7 @@ describe('package/list', () => {
 })
 
 describe('esim/query', () => {
-  test('lists the newest eSIM first for an ICCID that several eSIMs have had', async () => {
+  test('lists the newest eSIM first if several eSIMs have had the ICCID', async () => {
     const dealer = await addDealer(bed.node.deps)
     const esims = []
     for (let count = 0; count < 3; count++) esims.push(await bed.delivered('JP_1_7', dealer))
@@ -131,7 +131,7 @@ describe('esim/query', () => {
     ])
   })
 
-  test('accepts an esimTranNo in capitals, alone or together with its order', async () => {
+  test('accepts an esimTranNo in upper case, alone or together with its order', async () => {
     const { esimTranNo, orderNo } = await bed.delivered()
     for (const filter of [{}, { orderNo }]) {
       const { obj } = await bed.post('esim/query', { ...filter, esimTranNo: esimTranNo.toUpperCase() })
@@ -180,7 +180,7 @@ describe('esim/query', () => {
   })
 })
 
-test('the confirmation code of an eSIM is a member of its answers, which other eSIMs do not have', async () => {
+test('an answer has a confirmation code member only if the eSIM has a confirmation code', async () => {
   const { esimTranNo, iccid } = await bed.delivered()
   const read = async () => (await bed.post('esim/query', { esimTranNo })).obj.esimList[0]
   expect(await read()).not.toHaveProperty('confirmationCode')
@@ -192,7 +192,7 @@ test('the confirmation code of an eSIM is a member of its answers, which other e
   expect(await read()).toMatchObject({ ac: 'LPA:1$smdp.example.com$M$$1', confirmationCode: '4711' })
 })
 
-test('esim/usage/query refuses a list that is empty, too long or of another type, and skips what is unknown', async () => {
+test('esim/usage/query refuses a list that is empty, too long or of the wrong type, and skips unknown eSIMs', async () => {
   const { esimTranNo } = await bed.delivered()
   const codes = []
   for (const esimTranNoList of [undefined, [], 'x', [1], Array(101).fill('x')]) {
@@ -239,17 +239,17 @@ describe('esim/sendSms', () => {
     expect(calls).toBe(answers.length)
   })
 
-  test('is refused where the supplier sends none, and for an eSIM that has ended', async () => {
+  test('is refused if the supplier cannot send SMS, or the eSIM has ended', async () => {
     const [esim, ended] = [await bed.delivered(), await bed.delivered()]
     bed.supplier.itself.sendSms = async () => ({ kind: 'done' })
     await bed.set(ended, `esim_status = 'REVOKED'`)
     expect(await bed.codeOf('esim/sendSms', { esimTranNo: ended.esimTranNo, message })).toBe('200002')
     delete bed.supplier.itself.sendSms
     const { errorCode, errorMsg } = await bed.post('esim/sendSms', { esimTranNo: esim.esimTranNo, message })
-    expect([errorCode, errorMsg]).toEqual(['200002', expect.stringContaining('sends no SMS')])
+    expect([errorCode, errorMsg]).toEqual(['200002', expect.stringContaining('cannot send SMS')])
   })
 
-  test('is refused for faults of the request, and for an eSIM of another dealer', async () => {
+  test('is refused if the request is faulty, or the eSIM belongs to another dealer', async () => {
     const { iccid } = await bed.delivered()
     const codes = []
     for (const body of [
@@ -296,7 +296,7 @@ async function raw(
 }
 const FORM = { 'Content-Type': 'application/x-www-form-urlencoded' }
 
-describe('a body under the Content-Type of a form, which curl sends by itself,', () => {
+describe('a body with the form Content-Type that curl sends by default', () => {
   test('counts as {} if it is empty', async () => {
     for (const type of [FORM, { 'Content-Type': 'application/x-www-form-urlencoded; charset=UTF-8' }]) {
       expect(await raw('balance/query', '', type)).toMatchObject({ success: true })
@@ -311,7 +311,7 @@ describe('a body under the Content-Type of a form, which curl sends by itself,',
     expect(await raw('esim/order', order, FORM)).toMatchObject({ success: true, obj: { transactionId: 'curl-1' } })
   })
 
-  test('is refused with 000104 if the body really is a form', async () => {
+  test('is refused with 000104 if it really is a form', async () => {
     expect(await raw('package/list', 'locationCode=JP&type=BASE', FORM)).toMatchObject({ errorCode: '000104' })
     for (const type of ['text/plain', 'multipart/form-data', 'application/x-www-form', 'application/xml']) {
       expect((await raw('balance/query', '{}', { 'Content-Type': type })).errorCode).toBe('000102')
@@ -319,7 +319,7 @@ describe('a body under the Content-Type of a form, which curl sends by itself,',
   })
 })
 
-describe('esim/query as programs send it', () => {
+describe('esim/query as real programs call it', () => {
   const query = (body: object, of = bed.dealer) => bed.post('esim/query', body, {}, of)
 
   test('with a pager and no filter lists all eSIMs, page by page', async () => {

@@ -111,7 +111,7 @@ describe('webhook/save', () => {
   })
 })
 
-describe('a receiver of the family', () => {
+describe('an RT family receiver', () => {
   test('receives ORDER_STATUS once the eSIMs exist, and can fetch them', async () => {
     await save()
     const { orderNo, esims } = await buy(2)
@@ -153,7 +153,7 @@ describe('a receiver of the family', () => {
     expect(new Set(receiver.received.map(({ event }) => event.notifyId)).size).toBe(receiver.received.length)
   })
 
-  test('receives usage above the total as reported, and a remainder of at least zero', async () => {
+  test('receives usage above the total as reported, and never a negative remainder', async () => {
     await save()
     const { esims } = await buy()
     const [{ iccid, totalVolume } = {}] = esims as Record<string, never>[]
@@ -234,7 +234,7 @@ describe('a receiver of the family', () => {
   })
 })
 
-describe('the signature of an event', () => {
+describe('an event’s signature', () => {
   const headerNames = async (notifyType: string) => {
     const { db } = api.node.deps
     const events = await listEvents(db, { tenantId: dealer.tenantId }, { limit: 50 })
@@ -267,10 +267,10 @@ describe('the signature of an event', () => {
   })
 })
 
-describe('the format of events', () => {
+describe('the event format', () => {
   const set = (change: Parameters<typeof setWebhook>[2]) => setWebhook(api.node.deps, dealer.tenantId, change, OPERATOR)
 
-  test('selects its own event types when the format changes', async () => {
+  test('selects its own event types when a dealer switches to it', async () => {
     expect(await set({ eventFormat: 'RT' })).toMatchObject({
       eventTypes: ['DELIVERY_UPDATED', 'ESIM_USAGE', 'ESIM_EXPIRING'],
     })
@@ -279,7 +279,7 @@ describe('the format of events', () => {
     expect(await set({ eventFormat: 'DEALER' })).toMatchObject({ eventTypes: ['ORDER_PAID', 'DELIVERY_UPDATED'] })
   })
 
-  test('refuses event types that the format lacks', async () => {
+  test('refuses event types that do not exist in it', async () => {
     await set({ eventFormat: 'RT' })
     await expect(set({ eventTypes: ['ORDER_PAID', 'ESIM_USAGE'] })).rejects.toMatchObject({ code: '000108' })
     expect(await set({})).toMatchObject({ eventTypes: ['DELIVERY_UPDATED', 'ESIM_USAGE', 'ESIM_EXPIRING'] })

@@ -30,7 +30,7 @@ const codeOf = async (operation: string, body?: object, parts?: FamilyParts, of?
   return errorCode
 }
 
-describe('a signed program of the family', () => {
+describe('an RT family program that signs its requests', () => {
   test('reads its balance without a body and without a Content-Type', async () => {
     const answer = await post('balance/query')
     expect({ ...answer, headers: {} }).toEqual({
@@ -125,7 +125,7 @@ describe('a signed program of the family', () => {
     expect((await post('esim/query', { esimTranNo: esim.esimTranNo }, {}, other)).obj.esimList).toEqual([])
   })
 
-  test('places a new order with each call without a transactionId', async () => {
+  test('places a new order with every call that has no transactionId', async () => {
     const before = await balanceOf(dealer)
     const [first, second] = [await post('esim/order', oneOf('JP_1_7', '')), await post('esim/order', oneOf('JP_1_7'))]
     expect(first.obj.orderNo).not.toBe(second.obj.orderNo)

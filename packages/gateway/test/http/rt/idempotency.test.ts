@@ -93,7 +93,7 @@ describe('a transactionId', () => {
     expect(await bed.balance()).toBe(before)
   })
 
-  test('that is absent makes each call a new order', async () => {
+  test('that is left out makes each call a new order', async () => {
     const before = await bed.balance()
     const orders = []
     for (const transactionId of ['', null, undefined]) orders.push(await order(one(transactionId)))
@@ -101,7 +101,7 @@ describe('a transactionId', () => {
     expect(await bed.balance()).toBe(before - 3 * PRICE)
   })
 
-  test('that another dealer has used may be used again', async () => {
+  test('used by another dealer may be used again', async () => {
     await order(one('shared №'))
     const stranger = await addDealer(bed.node.deps)
     expect(await bed.codeOf('esim/order', one('shared №'), {}, stranger)).toBe(null)
@@ -119,7 +119,7 @@ describe('a transactionId', () => {
   })
 })
 
-describe('the lines of an order', () => {
+describe('order lines', () => {
   const put = (packageCode: string, slug: string) =>
     putPackages(
       bed.node.deps,

@@ -31,7 +31,7 @@ describe('an order or eSIM of another tenant', () => {
   it.each(ESIM_OPERATIONS)('is not found by %s if it is an eSIM', async (operation, request) => {
     for (const [theirs, absent] of esimReferences(esim)) {
       const known = await post(owner, operation, { ...request, ...theirs })
-      // Already revoked: nothing else can be done with it.
+      // Already revoked, so nothing else can be done with it.
       expect(codeOf(known)).toBe(['package/list', 'esim/revoke'].includes(operation) ? null : '200002')
       const one = await post(stranger, operation, { ...request, ...theirs })
       expect([operation, theirs, codeOf(one)]).toEqual([operation, theirs, '310403'])

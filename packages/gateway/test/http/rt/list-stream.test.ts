@@ -8,11 +8,11 @@ import { expect, test } from 'vitest'
 import { createLoadShedder } from '#http/load-shedding/load-shedder.ts'
 import { createListWriter, ListStream } from '#http/rt/list-stream.ts'
 
-/** A page of bytes that cannot be compressed much: the compressor's window holds a sixth of it. */
+/** A page of hardly compressible bytes: the compressor's window holds a sixth of it. */
 const PAGE = Array.from({ length: 100 }, () => ({ text: randomBytes(750).toString('base64') }))
 const GZIP = 'Accept-Encoding: gzip\r\n'
 
-/** Serves an endless list to one caller. @returns the results of `write`, and how many pages it accepted */
+/** Serves an endless list to one caller. @returns the results of `write`, and the number of pages accepted */
 async function serve(
   limits: { stalledMs?: number; lastsMaxMs?: number },
   { reads, encoding = '' }: { reads: boolean; encoding?: string },
@@ -45,7 +45,7 @@ async function serve(
   return [isComplete, pages]
 }
 
-test.each(['', GZIP])('a reader that reads nothing is disconnected after some time (%j)', async (encoding) => {
+test.each(['', GZIP])('a caller that does not read its list is disconnected after a while (%j)', async (encoding) => {
   const [isComplete, pages] = await serve({ stalledMs: 50 }, { reads: false, encoding })
   expect(isComplete).toBe(false)
   // The connection's buffers hold at most a few hundred pages of a hundred kilobytes.

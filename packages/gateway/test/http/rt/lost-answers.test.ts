@@ -25,11 +25,11 @@ afterAll(async () => {
   await bed.close()
 })
 
-const IN_PROGRESS = { errorCode: '900001', errorMsg: expect.stringContaining('It is still in progress.') }
+const IN_PROGRESS = { errorCode: '900001', errorMsg: expect.stringContaining('The request is still in progress.') }
 const body = ({ esimTranNo }: Esim) => ({ esimTranNo, packageCode: 'JP_1_7_TOPUP' })
 const topUp = (esim: Esim) => bed.post('esim/topup', body(esim))
 
-/** Runs statements with this name through `run` until the end of the test. */
+/** Passes statements with this name to `run` until the end of the test. */
 function intercept(name: string, run: (statement: Statement, query: Db['query']) => Promise<unknown>): void {
   const { db } = bed.node.deps
   const { query } = db
@@ -76,7 +76,7 @@ describe('a top-up without a transactionId', () => {
     expect(lost).toBe(3)
   })
 
-  test('is answered even if the database is lost at its end, and its repeat is not debited', async () => {
+  test('is answered even if the database is lost at its end, and a repeat is not debited', async () => {
     const esim = await bed.delivered()
     const before = await bed.balance()
     intercept('orders-report', () => Promise.reject(connectionLost()))
@@ -104,7 +104,7 @@ describe('a top-up without a transactionId', () => {
     await expectOneDebitAndThenAnother(esim, before)
   }, 20_000)
 
-  test('is not debited again by a repeat if its caller disconnected during the answer', async () => {
+  test('is not debited again when it is repeated after its caller disconnected during the answer', async () => {
     const esim = await bed.delivered()
     const before = await bed.balance()
     const accepted = nextServerSocket()
@@ -125,7 +125,7 @@ describe('a top-up without a transactionId', () => {
   })
 })
 
-describe('the report of the end of a top-up without a transactionId', () => {
+describe('the record that the end of a top-up was reported', () => {
   test('is undone if writing the answer fails', async () => {
     const esim = await bed.delivered()
     const before = await bed.balance()
@@ -163,7 +163,7 @@ describe('the report of the end of a top-up without a transactionId', () => {
     expect(tries).toBe(1)
   })
 
-  test('stays recorded if only one of the two reporting calls lost its answer', async () => {
+  test('is kept if only one of the two reporting calls lost its answer', async () => {
     const esim = await bed.delivered()
     expect((await topUp(esim)).errorCode).toBe(null)
     const { db } = bed.node.deps

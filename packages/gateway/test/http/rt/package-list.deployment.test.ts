@@ -127,7 +127,7 @@ describe('package/list', () => {
     expect(Math.min(await grownBytes(), await grownBytes(), await grownBytes())).toBeLessThan(bytes / 8)
   })
 
-  test('prepares nothing for readers that read nothing, and leaves the gateway free for others', async () => {
+  test('prepares nothing for callers that read nothing, and leaves the gateway free for others', async () => {
     const began = performance.now()
     const { bytes, hash } = await readAll(await openList())
     const aloneMs = performance.now() - began
@@ -166,7 +166,7 @@ describe('package/list', () => {
   })
 })
 
-describe('the compression of package/list', () => {
+describe('package/list compression', () => {
   const bytesOf = async (answer: IncomingMessage): Promise<Buffer> => {
     const chunks: Buffer[] = []
     for await (const chunk of answer as AsyncIterable<Buffer>) chunks.push(chunk)
@@ -237,7 +237,7 @@ describe('the ETag of package/list', () => {
     return answer.headers.get('etag')
   }
 
-  test('leads to an answer with HTTP 200 and no list for a caller that already has the list', async () => {
+  test('sent back by a caller that has the list gets HTTP 200 and no list', async () => {
     const etag = (await etagOf())!
     expect(etag).toMatch(/^W\/"[\w-]{22}"$/) // fetch accepts gzip
     for (const sent of [etag, etag.slice(2), `"other", ${etag}`]) {

@@ -128,8 +128,8 @@ function cheapestFirst(packages: Package[]): [Package] {
 }
 
 /*
- * A program that knows nothing about this gateway, written from the description of the family's API. It recognises only by
- * the text of errorMsg that an order is pending, and takes every other failure for the end of the order. It signs with 32
+ * A program that knows nothing about this gateway, written from the description of the family's API. It recognises a
+ * pending order only by the text of errorMsg, and considers any other failure the end of the order. It signs with 32
  * hexadecimal digits, sends every body as curl does, identifies packages by slug, offers only top-ups with supportTopUpType
  * 2, and answers an event without a valid RT-Signature with 401.
  */

@@ -16,7 +16,7 @@ import { createRtTestbed, type RtTestbed } from './rt-testbed.ts'
 let bed: RtTestbed
 beforeAll(async () => {
   bed = await createRtTestbed()
-  // Packages can be cancelled, like those in the demo catalogue.
+  // Packages can be cancelled, as in the demo catalogue.
   await bed.node.deps.db.query({
     text: `update packages set cancellable = true where package_type = 'BASE'`,
     values: [],
@@ -81,7 +81,7 @@ test('a program that signs its requests buys, queries, tops up and cancels', asy
   })
 })
 
-describe('a program that knows a pending order by its text only', () => {
+describe('a program that recognises a pending order only by its message text', () => {
   const PRICE = 80_000
   const TOP_UP_PRICE = 30_000
   let api: ApiFixture

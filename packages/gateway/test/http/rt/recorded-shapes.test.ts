@@ -234,7 +234,7 @@ const inUse = (esimTranNo: string) =>
     values: [esimTranNo],
   })
 
-describe('the answer of', () => {
+describe('the shape of the answer to', () => {
   test('balance/query', () => expectShape('balance/query'))
 
   test('location/list, with countries, regions and the world', async () => {
@@ -312,7 +312,7 @@ describe('a failure', () => {
   })
 })
 
-describe('what the family sends and the dealer API refuses', () => {
+describe('bodies that RT family programs send and the dealer API refuses', () => {
   const READS = ['balance/query', 'location/list', 'package/list', 'webhook/query'] as const
   const raw = async (path: string, text: string, contentType?: string) => {
     const signed = familyHeaders(dealer, text)

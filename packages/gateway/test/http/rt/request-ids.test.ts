@@ -82,7 +82,7 @@ describe('an RT-RequestID', () => {
     }
   })
 
-  test('of one dealer may also be used by another dealer', async () => {
+  test('used by one dealer may also be used by another', async () => {
     const requestId = `shared-${randomBytes(4).toString('hex')}`
     const other = await addDealer(nodes[0]!.deps)
     expect([await codeOf(requestId), await codeOf(requestId, 0, other)]).toEqual([null, null])
@@ -105,7 +105,7 @@ describe('an RT-RequestID', () => {
 })
 
 describe('a captured request', () => {
-  test('that one API has accepted is not accepted by the other API', async () => {
+  test('that one API has accepted is not accepted by the other', async () => {
     const [first, second] = [captured(randomUUID()), captured(randomUUID())]
     expect([await first.dealerApi(), await first.family(), await first.family(1)]).toEqual([
       '000000',
@@ -133,7 +133,7 @@ describe('a captured request', () => {
     expect((await familyCall(nodes[0]!.baseUrl, dealer, 'balance/query', {}, { headers })).errorCode).toBe('101003')
   })
 
-  test('cannot have characters moved between RequestID, AppKey and body', async () => {
+  test('is refused if characters are moved between its RequestID, AppKey and body', async () => {
     const { signature, timestamp } = sign('abcdefgh-ak')
     const shifted = { 'RT-RequestID': 'abcdefgh-a', 'RT-AccessCode': `k${dealer.appKey}`, 'RT-Timestamp': timestamp }
     const headers = { ...shifted, 'RT-Signature': signature }

@@ -5,7 +5,7 @@ import type { Dealer, Node } from '#test/harness/api-node.ts'
 import { createTopUpTestbed, type Esim, type TopUpTestbed } from '#test/orders/topups/topup-testbed.ts'
 import { type FamilyAnswer, type FamilyParts, familyCall } from './family-program.ts'
 
-/** Nodes on one database with workers, and a supplier whose top-ups, actions and deliveries are scripted by a test. */
+/** Nodes on one database with workers, and a supplier whose top-ups, actions and deliveries a test scripts. */
 export interface RtTestbed extends TopUpTestbed {
   actions: {
     /** The supplier's answer. By default the action is carried out. */

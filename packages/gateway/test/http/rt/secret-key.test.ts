@@ -128,7 +128,7 @@ describe('a request with RT-SecretKey', () => {
     })
   })
 
-  test('cannot set where events are sent', async () => {
+  test('cannot change where events are sent', async () => {
     const dealer = await dealerWith()
     expect(await codeOf(dealer, 'webhook/save', { webhook: 'https://attacker.example/' })).toBe('401001')
   })

@@ -61,7 +61,7 @@ async function toppedUpBy(esimTranNo: string): Promise<{ packageCode: string; pe
   return row!.line
 }
 
-describe('package/list of type TOPUP', () => {
+describe('package/list with type TOPUP', () => {
   const JAPAN = ['JP_1_7_TOPUP', 'JP_3_30_TOPUP']
 
   test('accepts the BASE package to be topped up, by code and by slug, in either member', async () => {
@@ -114,7 +114,7 @@ describe('package/list of type TOPUP', () => {
 })
 
 describe('package/list', () => {
-  test('accepts a data type, even as text, and ignores pages', async () => {
+  test('accepts a data type, even as text, and ignores paging', async () => {
     const all = await listed({ pageNum: 2, pageSize: 1, pager: { pageNum: 9, pageSize: 5 } })
     expect(all).toEqual(await listed({}))
     const cutOff = ['JP_DAY', 'JP_DAY_1', 'TH_PASS', 'VN_PASS']
@@ -127,7 +127,7 @@ describe('package/list', () => {
     }
   })
 
-  test('shows how a package is topped up: 1 not at all, 2 by a package, 3 by days', async () => {
+  test('shows how a package can be topped up: 1 not at all, 2 with a package, 3 with days', async () => {
     const typesOf = async (type: string) => {
       const { obj } = await bed.post('package/list', { type })
       const rows = obj.packageList as { packageCode: string; supportTopUpType: number }[]
@@ -144,7 +144,7 @@ describe('package/list', () => {
     expect(await typesOf('TOPUP')).toMatchObject({ JP_1_7_TOPUP: 2, JP_3_30_TOPUP: 2, TH_PASS_TOPUP: 3 })
   })
 
-  test('and esim/query agree on how a package is topped up', async () => {
+  test('agrees with esim/query on how a package can be topped up', async () => {
     for (const [packageCode, type] of [
       ['JP_1_7', 2],
       ['KR_ONLY', 1],
@@ -242,7 +242,7 @@ describe('numbers as text', () => {
     expect((await bed.post('esim/order', none)).success).toBe(true)
   })
 
-  test('that are not whole numbers are refused, and so are guards that differ', async () => {
+  test('are refused if they are not whole, or if a stated price or amount does not match', async () => {
     const before = await bed.balance()
     const codeOf = (line: object, more: object = {}) =>
       bed.codeOf('esim/order', { ...more, packageInfoList: [{ packageCode: 'JP_1_7', count: 1, ...line }] })

@@ -58,7 +58,7 @@ const refusalOf = (of: Dealer, input: SettingsInput) =>
 const isOn = async (of: Dealer) => (await getTenantView(node.deps, of.tenantId)).unsignedRequests
 
 describe('a request without a signature', () => {
-  test('is accepted only with the switch, an allowlist and a daily limit, and otherwise refused uniformly', async () => {
+  test('is accepted only if unsigned requests are enabled with an allowlist and a daily limit', async () => {
     const allowed = await dealerWith(ALL)
     expect(await codeOf(allowed, 'balance/query')).toBe(null)
     const elsewhere = await dealerWith({ ...ALL, ipAllowlist: ['192.0.2.1'] })
@@ -95,7 +95,7 @@ describe('a request without a signature', () => {
     }
   })
 
-  test('is refused if a condition no longer holds, even if the switch is still on', async () => {
+  test('is refused once a condition no longer holds, even if unsigned requests are still enabled', async () => {
     const dealer = await dealerWith(ALL)
     const remove = async (statement: string) => {
       await node.deps.db.query({ text: statement, values: [dealer.tenantId] })
@@ -150,7 +150,7 @@ describe('a request without a signature', () => {
     }
   })
 
-  test('cannot set where events are sent', async () => {
+  test('cannot change where events are sent', async () => {
     const dealer = await dealerWith(ALL)
     const answer = await unsigned(dealer, 'webhook/save', { webhook: 'https://attacker.example/' })
     expect(answer.errorCode).toBe('401001')
@@ -213,7 +213,7 @@ describe('a request without a signature', () => {
   })
 })
 
-describe('the switch', () => {
+describe('the switch for unsigned requests', () => {
   test('cannot be turned on without the other conditions, and the refusal says what to do', async () => {
     const dealer = await addDealer(node.deps)
     expect(await refusalOf(dealer, { unsignedRequests: true })).toContain('IP allowlist')

@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => bed.close())
 
-/** Makes the supplier answer only when the test lets it. */
+/** Makes the supplier answer only when the test allows it. */
 function held<Answer>(answer: Answer) {
   let release = () => {}
   const asked = new Promise<Answer>((resolve) => {
@@ -106,7 +106,7 @@ describe('an action', () => {
 })
 
 describe('a top-up', () => {
-  test('returns the topped-up eSIM, and its repeat is not debited', async () => {
+  test('returns the topped-up eSIM, and a repeat is not debited', async () => {
     const { esimTranNo, iccid } = await bed.delivered()
     const before = await bed.balance()
     const body = topUpBody(esimTranNo, { transactionId: 'top up №1', amount: 0 })
@@ -165,7 +165,7 @@ describe('a top-up', () => {
 })
 
 /* These tests run concurrently, because each takes ten seconds. */
-describe.concurrent('of a slow supplier,', () => {
+describe.concurrent('with a slow supplier', () => {
   test('an action that is still open after ten seconds is answered with 900001', async () => {
     const dealer = await addDealer(bed.node.deps)
     const { esimTranNo } = await bed.cancellable(dealer)

@@ -111,7 +111,7 @@ async function productsOf(supplier: (typeof WHOLESALERS)[number]) {
   return { base: base[0]!, up: ups[0]!, refused: ups[1]! }
 }
 
-/** How many times the supplier has carried out each of these top-ups, one per eSIM, according to its own records. */
+/** How often the supplier has carried out each of these top-ups, one per eSIM, according to its own records. */
 async function countToppedUp(supplier: SupplierName, tenantId: string, keys: string[]): Promise<number[]> {
   const simulator = simulators.get(supplier)
   if (simulator === undefined) {

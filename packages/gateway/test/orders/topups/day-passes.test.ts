@@ -40,7 +40,7 @@ describe('a day pass', () => {
     expect(added).toMatchObject({ totalDuration: 8, totalVolume: 8 * GB })
   })
 
-  it('needs a number of days within its range, which other packages must not have', async () => {
+  it('must be ordered with a number of days within its range; orders of other packages must not have one', async () => {
     expect((await order({}, 'D-none')).code).toBe('000105')
     expect((await order({ periodNum: 1 }, 'D-few')).code).toBe('000108')
     expect((await order({ periodNum: 31 }, 'D-many')).code).toBe('000108')
@@ -48,7 +48,7 @@ describe('a day pass', () => {
     expect((await order({ packageCode: 'JP_1_7_TOPUP' }, 'D-topup')).code).toBe('310241')
   })
 
-  it('for at least one day does not need periodNum, but adding periodNum makes a different order', async () => {
+  it('for at least one day does not need periodNum, but adding it makes a different order', async () => {
     const first = await order({ packageCode: 'JP_DAY_1' }, 'D-1')
     expect(first.data.amount).toBe(DAY_PRICE)
     expect((await order({ packageCode: 'JP_DAY_1' }, 'D-1')).data.orderNo).toBe(first.data.orderNo)

@@ -31,7 +31,7 @@ afterAll(async () => {
 
 const DONE = async () => ({ kind: 'done' })
 
-/** A separate placer, as on another node, and the statements that it sends. */
+/** A separate placer, as on another node, and the statements it sends. */
 function createPlacer() {
   const statements: string[] = []
   /** Runs once, after the orders are decided and before they are written. */
@@ -175,7 +175,7 @@ describe('a top-up on a cached wallet', () => {
   })
 })
 
-/** Gives the eSIM a volume to which only one more package can be added. */
+/** Gives the eSIM a volume that leaves room for only one more package. */
 const leaveRoomForOne = (esim: Esim) => bed.set(esim, 'total_volume = 9007199254740991 - 1073741824')
 
 const suspend = async ({ esim, dealer }: Placing, transactionId: string = randomUUID()) => {
@@ -197,7 +197,7 @@ async function reportCancelled({ esim, dealer }: Placing) {
   await applyReports(bed.node.deps, dealer.tenantId, [{ orderId: row!.orderId, profileId: esim.esimTranNo, report }])
 }
 
-describe('a top-up is decided on the eSIM as it is read, if the eSIM is not as expected:', () => {
+describe('a top-up whose eSIM is not as expected is decided on the eSIM as it is read:', () => {
   it.each<[string, (placing: Placing) => Promise<unknown>, object, string]>([
     ['cancelled', ({ esim }) => bed.set(esim, `esim_status = 'CANCEL'`), {}, '200002'],
     ['revoked', ({ esim }) => bed.set(esim, `esim_status = 'REVOKED'`), {}, '200002'],
@@ -246,7 +246,7 @@ const nowBoughtAs = (esim: Esim, { tenantId }: Dealer, packageCode: string) =>
     values: [tenantId, esim.esimTranNo, packageCode],
   })
 
-describe('what happens between the decision and the debit is detected:', () => {
+describe('a change between the decision and the debit is detected:', () => {
   it.each<[string, (placing: Placing) => Promise<unknown>, string, number]>([
     ['an action that a dealer has begun', (placing) => suspend(placing), '200002', 0],
     [
@@ -334,7 +334,7 @@ describe('what happens between the decision and the debit is detected:', () => {
   })
 })
 
-describe('a top-up that arrives while a batch of its wallet is written', () => {
+describe('a top-up that arrives while a batch for its wallet is being written', () => {
   /** Holds the earlier batch back before it is written, sends the top-up, runs `happens`, and lets the batch continue. */
   async function topUpDuring(
     { placer, gate, esim }: Placing,
@@ -362,7 +362,7 @@ describe('a top-up that arrives while a batch of its wallet is written', () => {
     expect(await debitsOf(dealer)).toBe(2)
   })
 
-  it('is decided on the eSIM in the state that the batch leaves', async () => {
+  it('is decided on the eSIM as that batch leaves it', async () => {
     const placing = await openDealer()
     const { placer, statements, dealer, esim } = placing
     await leaveRoomForOne(esim)
@@ -385,7 +385,7 @@ describe('a top-up that arrives while a batch of its wallet is written', () => {
   })
 })
 
-it('two placers with cached wallets debit two hundred top-ups with one transactionId once', async () => {
+it('two hundred top-ups with one transactionId are debited once by two placers with cached wallets', async () => {
   const { placer, esim, dealer } = await openDealer()
   const second = createPlacer()
   for (let round = 0; round < 3; round++) {

@@ -39,7 +39,7 @@ describe('package/list by type', () => {
     expect((await list({ type: 'OTHER' })).code).toBe('000108')
   })
 
-  it('can be combined with other filters, with paging and with changes only', async () => {
+  it('can be combined with other filters, with paging and with updatedSince', async () => {
     expect(await codesOf({ type: 'TOPUP', locationCode: 'FR' })).toEqual(['FR_TOPUP'])
     expect(await codesOf({ type: 'BASE', packageCode: 'FR_TOPUP' })).toEqual([])
     const paged: string[] = []
@@ -56,7 +56,7 @@ describe('package/list by type', () => {
 
 describe('package/list by eSIM', () => {
   it.each(['esimTranNo', 'iccid'] as const)(
-    'lists what can be added to the eSIM that %s identifies',
+    'lists the packages that can be added to the eSIM identified by %s',
     async (member) => {
       expect(await codesOf({ type: 'TOPUP', [member]: esim[member] })).toEqual(FITTING)
       const both = { esimTranNo: esim.esimTranNo, iccid: esim.iccid }
@@ -111,7 +111,7 @@ describe('package/list by eSIM', () => {
   })
 })
 
-describe('package/list by what a trip needs', () => {
+describe('package/list by trip requirements', () => {
   it('lists the packages that cover every country', async () => {
     expect(await codesOf({ coversAll: ['JP'], durationMin: 7 })).toEqual(BASES)
     expect(await codesOf({ coversAll: ['JP', 'FR'] })).toEqual([])

@@ -33,7 +33,7 @@ export interface TopUpTestbed {
   supplier: {
     /** By default the top-up is carried out. */
     topUp: (request: TopUpRequest) => Outcome | Promise<Outcome>
-    /** By default it carries out top-ups as top-ups, and delivers the rest. */
+    /** By default, carries out top-ups as top-ups and delivers everything else. */
     query: (request: SupplierRequest) => Outcome
     toppedUp: TopUpRequest[]
     queried: SupplierRequest[]

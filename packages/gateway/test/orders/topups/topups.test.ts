@@ -238,7 +238,7 @@ describe('a top-up is refused', () => {
     [`esim_status = 'UNUSED_EXPIRED'`, 'UNUSED_EXPIRED'],
     [`esim_status = 'USED_EXPIRED'`, 'USED_EXPIRED'],
     [`esim_status = 'IN_USE', smdp_status = 'DELETED'`, 'IN_USE'],
-  ])('in the state %s', async (columns, esimStatus) => {
+  ])('if the eSIM is in the state %s', async (columns, esimStatus) => {
     const esim = await bed.delivered()
     await bed.set(esim, columns)
     const { code, data } = await bed.topUp(esim, { packageCode: 'NONE' })
@@ -278,7 +278,7 @@ describe('a top-up is refused', () => {
     expect(await refusal(esim, { amount: 1 })).toBe('200006')
   })
 
-  it('beyond the balance or the daily limit, but first for a failed guard', async () => {
+  it('if it exceeds the balance or the daily limit, but a failed guard is reported first', async () => {
     const { deps } = bed.node
     const poor = await addDealer(deps, 0)
     const spent = PRICE + 2 * DAY_PRICE
@@ -343,7 +343,7 @@ describe('a top-up is refused', () => {
 })
 
 describe('a used-up or expired eSIM', () => {
-  it('can be topped up if used up, but if expired only where the supplier allows that', async () => {
+  it('can be topped up, but an expired eSIM only if the supplier allows that', async () => {
     const usedUp = await bed.delivered()
     await bed.set(usedUp, `esim_status = 'USED_UP', activate_time = now()`)
     expect((await bed.topUp(usedUp, { transactionId: 'T-used-up' })).code).toBe('000000')

@@ -3,7 +3,9 @@ import { CLAIM_ORDERS_MAX } from '#fulfilment/claim-orders.ts'
 import { waitUntil } from '#test/harness/shop.ts'
 import { createTopUpTestbed, type Esim, GB, type TopUpTestbed } from './topup-testbed.ts'
 
-/** A top-up of a long queue may take this many times as long as one of a short queue, measured in the same run. */
+/**
+ * The limit on how many times longer a top-up in a long queue may take than one in a short queue, measured in the same run.
+ */
 const LONG_QUEUE_FACTOR = 6
 const SHORT_QUEUE = 20
 

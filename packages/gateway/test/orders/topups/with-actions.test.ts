@@ -11,8 +11,8 @@ import { waitForBlockedStatements } from '#test/harness/databases/statements.ts'
 import { createTopUpTestbed, type Esim, PRICE, type TopUpTestbed } from './topup-testbed.ts'
 
 /*
- * One eSIM is topped up, suspended and cancelled: which of these still allows which others, and how the dealer's statement
- * lists them.
+ * One eSIM is topped up, suspended and cancelled: which of these steps still allow which others, and how the dealer's
+ * statement lists them.
  */
 
 let bed: TopUpTestbed
@@ -90,7 +90,7 @@ it('a top-up on a cached wallet that waits for an operator’s revocation is ref
   expect(debits).toEqual({ count: 0 })
 })
 
-it('a simultaneous top-up and cancel on two nodes end with one accepted and the other refused with 200002', async () => {
+it('of a simultaneous top-up and cancel on two nodes, one is accepted and the other refused with 200002', async () => {
   for (let round = 0; round < 12; round++) {
     const esim = await bed.delivered()
     const transactionIds = { topUp: `W-up-${round}`, cancel: `W-cancel-${round}` }

@@ -33,7 +33,7 @@ interface Machine {
 export interface AutoFailoverCluster {
   /** Lists both servers. */
   readonly urlOfBoth: string
-  /** True if machines can be cut off from each other. */
+  /** True if machines can be isolated from each other. */
   readonly canPartition: boolean
   /** The name of the primary, according to the monitor. */
   primary(): Promise<string>
@@ -97,7 +97,7 @@ export async function startAutoFailoverCluster(): Promise<AutoFailoverCluster> {
       return performance.now()
     },
     kill(name) {
-      // Stopped first, so that none of them starts another.
+      // Stopped first, so that none of them can start another.
       for (const pid of signalTree(machines.get(name)!, 'SIGSTOP')) signal(pid, 'SIGKILL')
     },
     stall: (name) => void signalTree(machines.get(name)!, 'SIGSTOP'),
@@ -114,7 +114,7 @@ export async function startAutoFailoverCluster(): Promise<AutoFailoverCluster> {
   }
 }
 
-/** What the machines share: folders, the account that runs PostgreSQL, and the network. */
+/** What the machines share: folders, PostgreSQL's account, and the network. */
 interface Place {
   folder: string
   account: Account

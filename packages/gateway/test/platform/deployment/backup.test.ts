@@ -27,7 +27,7 @@ afterAll(async () => {
 
 const line = (packageCode: string) => [{ packageCode, count: 1 }]
 
-describe.skipIf(bin === undefined)('a dump that is restored', () => {
+describe.skipIf(bin === undefined)('a gateway on a restored dump', () => {
   test('delivers waiting orders, knows the sold eSIMs and has a consistent ledger', async () => {
     server.run('createdb', ['--maintenance-db', server.url('postgres'), 'sold'])
     // Role api, so that no lease is held when the dump is made; a lease would only cost 30 seconds.

@@ -48,7 +48,7 @@ interface Request {
 
 const library = findFakeTimeLibrary()
 
-describe.skipIf(!canRun('the clock suite', 'faketime') || library === undefined)('a clock that steps', () => {
+describe.skipIf(!canRun('the clock suite', 'faketime') || library === undefined)('a clock step', () => {
   let server: FakeTimeServer
   let nodeTime: ReturnType<typeof fakeNodeTime>
   let operator: Node
@@ -98,7 +98,7 @@ describe.skipIf(!canRun('the clock suite', 'faketime') || library === undefined)
     nodeTime?.remove()
   })
 
-  /** Places one order after another until the load is stopped. */
+  /** Places one order after another until the load stops. */
   async function caller(): Promise<void> {
     while (!load.isStopped) {
       const packageCode = requests.length % 2 === 0 ? 'SANDBOX_OK' : 'SANDBOX_SLOW'
@@ -130,7 +130,7 @@ describe.skipIf(!canRun('the clock suite', 'faketime') || library === undefined)
   }
 
   it.each(STEPS_MS)(
-    'in the database by %i ms while a worker dies does not cause refusals once the time is right again',
+    'of %i ms in the database while a worker dies causes no refusals once the clock is right again',
     async (stepMs) => {
       const before = requests.length
       server.setOffset(stepMs)
@@ -150,7 +150,7 @@ describe.skipIf(!canRun('the clock suite', 'faketime') || library === undefined)
     },
   )
 
-  it.each(STEPS_MS)('on a node by %i ms does not cause refusals', async (stepMs) => {
+  it.each(STEPS_MS)('of %i ms on a node causes no refusals', async (stepMs) => {
     const before = requests.length
     nodeTime.setOffset(stepMs)
     await pass(600)
@@ -159,7 +159,7 @@ describe.skipIf(!canRun('the clock suite', 'faketime') || library === undefined)
     expect(new Set(requests.slice(before).map(({ code }) => code))).toEqual(new Set(['000000']))
   })
 
-  it('does not lose or duplicate anything, nor delay anything by more than a minute', async () => {
+  it('loses nothing, duplicates nothing, and delays nothing by more than a minute', async () => {
     load.isStopped = true
     await Promise.all(load.running)
     expect(server.listCrashes()).toEqual([])

@@ -166,7 +166,7 @@ async function replace(node: GatewayProcess, ...keys: Buffer[]): Promise<Gateway
   return next
 }
 
-describe('the rotation of the master key', () => {
+describe('master key rotation', () => {
   it('covers every bytea column in the schema except those with a stated reason', async () => {
     const plain: Record<string, string> = {
       'access_tokens.token_hash': 'a hash',
@@ -277,7 +277,7 @@ describe('the rotation of the master key', () => {
     ])
   })
 
-  it('leaves the old key unable to decrypt anything, and never lets the old key become the first key again', async () => {
+  it('makes the old key unable to decrypt anything, and never lets it become the first key again', async () => {
     expect(await refusal(OLD)).toMatch(/^The database is encrypted with a different master key\./)
     expect(await refusal(OTHER)).toMatch(/^The database is encrypted with a different master key\./)
     expect(await refusal(OLD, NEW)).toMatch(/^The first key of MASTER_KEY has been replaced by a rotation\./)

@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto'
 import { inject } from 'vitest'
 import type { TestProject } from 'vitest/node'
 
-/** What identifies this run's network. Tests get it from the setup below. */
+/** The identity of this run's network. Tests get it from the setup below. */
 interface NetworkPlan {
   id: string
   /** The first three numbers of its addresses. */
@@ -17,7 +17,7 @@ declare module 'vitest' {
   }
 }
 
-/** Machines with their own addresses, which can be cut off from each other without an error on either side. */
+/** Machines with their own addresses, which can be isolated from each other without an error on either side. */
 export interface Network {
   addressOf(machine: string): string
   /** The command prefix that runs another command on the machine. */
@@ -85,7 +85,7 @@ const deviceOf = ({ id }: NetworkPlan) => `esim-${id}`
 const namespaceOf = ({ id }: NetworkPlan, machine: string) => `esim-${id}-${machine}`
 const addressOf = ({ subnet }: NetworkPlan, machine: string) => `${subnet}.${MACHINES.indexOf(machine) + 2}`
 
-/** The network of this run. @returns undefined if it could not be created; the caller then says what is not tested */
+/** The network of this run. @returns undefined if it could not be created; the caller then names what is not tested */
 export function openNetwork(): Network | undefined {
   const plan = inject('network')
   if (plan === null) return undefined

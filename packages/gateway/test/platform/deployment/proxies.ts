@@ -25,7 +25,7 @@ export interface ProxiedNodes {
 }
 
 interface Program {
-  /** The title of the configuration on the page, and what is written around it. */
+  /** The configuration's title on the page, and the text around it. */
   title: string
   configure(text: string, at: { port: number; folder: string }): string
   command(configFile: string): [program: string, ...args: string[]]

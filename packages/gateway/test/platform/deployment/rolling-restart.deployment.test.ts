@@ -63,7 +63,10 @@ function startGatewayAt(host: string): Promise<GatewayProcess> {
   return startGateway({ databaseUrl: database.url, role: 'api', env: { ...NODE_ENV, ...PRODUCTION, ...at } })
 }
 
-/** Places orders through the proxy until it is stopped. @returns what was not acknowledged, and how many were */
+/**
+ * Places orders through the proxy until it is stopped. @returns the unacknowledged orders, and the number of acknowledged
+ * ones
+ */
 function placeOrders(proxy: ReverseProxy) {
   const lost: string[] = []
   let placed = 0

@@ -92,7 +92,7 @@ async function buyEsim(): Promise<string> {
   }, TIMEOUT_MS)
 }
 
-/** The files of the tables' rows: another file means that a migration has rewritten the table. */
+/** The files of the tables' rows: a different file means that a migration has rewritten the table. */
 async function rowFiles(): Promise<Map<string, string>> {
   const rows = await db.query<{ name: string; file: string }>({
     text: `select relname as name, relfilenode::text as file from pg_class
@@ -102,7 +102,7 @@ async function rowFiles(): Promise<Map<string, string>> {
 }
 
 it.skipIf(!isRunnable)(
-  'nodes that are upgraded one by one under load, and downgraded again, lose nothing and refuse only what a client repeats',
+  'nodes upgraded and downgraded one by one under load lose nothing and refuse only requests that clients repeat',
   { timeout: 4 * TIMEOUT_MS },
   async () => {
     const { code } = await call(anyNode, dealer, 'webhook/set', { body: JSON.stringify({ callbackUrl: receiver.url }) })

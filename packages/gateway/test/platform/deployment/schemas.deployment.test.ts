@@ -136,7 +136,7 @@ describe('two gateways in one database', () => {
     nodes[0].wake('settings')
     await waitUntil(async () => woken.includes('north b'))
     nodes[2].wake('settings')
-    // Notifications arrive in commit order: one from north would have arrived before this one.
+    // Notifications arrive in commit order: one from north would have arrived earlier.
     await waitUntil(async () => woken.includes('south d'))
     expect(woken.toSorted()).toEqual(all)
     await Promise.all(nodes.map((node) => node.stop()))
@@ -172,7 +172,7 @@ describe('two gateways in one database', () => {
   })
 })
 
-/** Every acknowledged order exists once, in this cell, and there are no others. */
+/** Every acknowledged order exists once, in this cell, and no others exist. */
 async function expectCellToAgree({ gateway, dealer, operator, receiver, load }: Cell): Promise<void> {
   const { db } = operator.deps
   await expectRecordsToAgree({ gateway, dealer, db, requested: load.requested, receiver }, ENDS_WITHIN_MS)

@@ -198,7 +198,7 @@ async function killServer(url: string, postmaster: number): Promise<void> {
     try {
       process.kill(pid, 'SIGKILL')
     } catch {
-      // it ended together with its postmaster
+      // it ended with its postmaster
     }
   }
 }

@@ -147,7 +147,7 @@ describe('a RequestID', () => {
     expect(await isKnown()).toBe(true)
   })
 
-  it('accepted while the clock was four hours ahead is kept until the correct time has passed that hour', async () => {
+  it('accepted while the clock was four hours fast is kept until the correct time has passed that hour', async () => {
     const gateway = await startGateway()
     await run(2, gateway)
     await setTime(0, 4 * HOUR_MS)
@@ -173,7 +173,7 @@ describe('a RequestID', () => {
   })
 })
 
-describe('the slots of RequestIDs', () => {
+describe('RequestID slots', () => {
   it('are bounded when every process restarts each hour', async () => {
     const counts: number[] = []
     for (let hour = 0; hour < 24; hour++) {
@@ -185,7 +185,7 @@ describe('the slots of RequestIDs', () => {
     expect(Math.max(...counts)).toBeLessThanOrEqual(13)
   })
 
-  it('are bounded when the clock steps ahead by six hours three times a day and is never right', async () => {
+  it('are bounded even if the clock jumps ahead six hours three times a day and is never right', async () => {
     const gateway = await startGateway()
     const counts: number[] = []
     for (let step = 1; step <= 8; step++) {
@@ -193,8 +193,7 @@ describe('the slots of RequestIDs', () => {
       await run(8, gateway)
       counts.push((await slots()).length)
     }
-    // Present and future, the retention, and the day for which unconfirmed slots are kept, during which the clock ran 1.75
-    // days.
+    // The present, the future, the retention, and the day that unconfirmed slots are kept, while the clock ran 1.75 days.
     expect(Math.max(...counts)).toBeLessThanOrEqual(8 + 1.75 * (2 + 24))
   })
 })

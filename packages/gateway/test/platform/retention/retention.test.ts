@@ -117,7 +117,7 @@ describe('the retention loop', () => {
     expect(await left()).toBe(1)
   })
 
-  it('deletes more rows than one step can, tenant by tenant', async () => {
+  it('can delete more rows than fit in one step, tenant by tenant', async () => {
     await db.query({
       text: `insert into alerts (tenant_id, alert_id, kind, audience, message)
              select case when n % 3 = 0 then $1::uuid else gen_random_uuid() end,
@@ -135,7 +135,7 @@ describe('the retention loop', () => {
 })
 
 /* A clock that jumped forward by 60 days is simulated as one that was last read 60 days ago. */
-describe('a clock of the database that has jumped', () => {
+describe('a jump of the database clock', () => {
   const clockWas = (seen: string, steady: string) =>
     db.query({
       text: `insert into retention_clock (seen_at, steady_since) values (now() + $1::interval, now() + $2::interval)
@@ -207,7 +207,7 @@ describe('a clock of the database that has jumped', () => {
     expect(await left()).toEqual([0, 0])
   })
 
-  it('does not lose data when a gateway starts and creates missing partitions', async () => {
+  it('loses no data when a gateway starts and creates missing partitions', async () => {
     await addOld()
     await maintainPartitions(db)
     expect(await left()).toEqual([1, 1])

@@ -31,7 +31,7 @@ afterAll(async () => {
 describe.each([
   ['40 days behind', -40 * DAY_MS],
   ['60 days ahead', 60 * DAY_MS],
-])('a node that is %s', (_, offMs) => {
+])('a node whose clock is %s', (_, offMs) => {
   it('sells and delivers, and writes only correct timestamps', async () => {
     vi.spyOn(Date, 'now').mockImplementation(() => rightNow() + offMs)
     const node = await startNode(database.url)

@@ -132,7 +132,7 @@ it('a drop larger than the purchases is flagged, with one alert and the unexplai
   ])
 })
 
-it('a drop smaller than the purchases is flagged, because the charges are read as too high', async () => {
+it('a drop smaller than the purchases is flagged, because it means that charges are read too high', async () => {
   await read({ 0: 100_000, 10: 90_000, 24.1: 90_000 })
   await buy(5, 30_000)
   expect(await check()).toEqual([{ day: DAY, unexplained: -20_000n }])
@@ -152,7 +152,7 @@ it('a top-up by the operator is not flagged, and does not hide a drop at another
   expect(await check()).toEqual([{ day: DAY, unexplained: 70_000n }])
 })
 
-it('a purchase in progress during a reading is not flagged before or after it, nor is one in doubt', async () => {
+it('neither a purchase in doubt nor one in progress during a reading is flagged', async () => {
   await read({ 0: 100_000, 12: 80_000, 24.01: 50_000 })
   await buy(-0.005, 20_000)
   await buy(24, 30_000, { outcome: 'unknown' })
@@ -183,7 +183,7 @@ it('if the charge is unknown, a drop smaller than the catalogue cost is flagged'
   expect(await check()).toEqual([{ day: DAY, unexplained: -5_000n }])
 })
 
-it('a known charge counts instead of the catalogue cost', async () => {
+it('a known charge is used instead of the catalogue cost', async () => {
   await read({ 0: 100_000, 12: 60_000, 24.1: 60_000 })
   await buy(5, 30_000, { cost: 20_000, days: 3 })
   await buy(6, 10_000, { cost: 99_000, costCurrency: 'EUR' })

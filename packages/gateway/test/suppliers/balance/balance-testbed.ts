@@ -5,7 +5,7 @@ import { claimBalance, readBalance } from '#suppliers/balance/read-balance.ts'
 import { createTestDatabase } from '#test/harness/databases/database.ts'
 import { addSupplier, createShop, type Shop } from '#test/harness/shop.ts'
 
-/** A shop whose suppliers are simulated wholesalers, with which the operator has balances. */
+/** A shop whose suppliers are simulated wholesalers where the operator has balances. */
 export interface BalanceTestbed extends Shop {
   addWholesaler(name: string, kind?: WholesalerKind): Promise<Simulator>
   /** Reads a balance as a worker does. */

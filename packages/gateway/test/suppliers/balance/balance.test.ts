@@ -8,7 +8,7 @@ import { claimBalance, readBalance } from '#suppliers/balance/read-balance.ts'
 import { addSupplier, waitUntil } from '#test/harness/shop.ts'
 import { type BalanceTestbed, createBalanceTestbed } from './balance-testbed.ts'
 
-/* The operator's balances at suppliers: read by workers, stored, and reported when they are low. */
+/* The operator's balances at suppliers: read by workers, stored, and reported when low. */
 
 let testbed: BalanceTestbed
 let simulator: Simulator
@@ -26,7 +26,7 @@ const readings = () =>
   })
 
 describe('workers', () => {
-  it('read the balance every 15 minutes on one of several nodes, at each supplier that states one', async () => {
+  it('read each supplier’s balance every 15 minutes on one of several nodes, if the supplier reports one', async () => {
     simulator.setBalance(1_234_500)
     await addSupplier(testbed, 'codes', 'stock')
     const loops: Running[] = [balanceLoop(testbed), balanceLoop(testbed)]
@@ -45,7 +45,7 @@ describe('workers', () => {
     expect(await readings()).toEqual([{ amount: 1_234_500n }])
   })
 
-  it('do not save anything once they have lost the lease', async () => {
+  it('save nothing once they have lost the lease', async () => {
     const claim = (await claimBalance(testbed.db, ['whole'], true))!
     expect(await claimBalance(testbed.db, ['whole'], true)).toBeUndefined()
     await testbed.db.query({ text: `update supplier_balances set lease_until = now() - interval '1 second'` })
@@ -75,7 +75,7 @@ describe('workers', () => {
   })
 })
 
-describe('the alert about a low balance', () => {
+describe('the low-balance alert', () => {
   const readAt = async (amount: number) => {
     simulator.setBalance(amount)
     await testbed.read('whole')
@@ -104,14 +104,14 @@ describe('the alert about a low balance', () => {
     expect(await readAt(1)).toBe(3)
   })
 
-  it('cannot be set for an unknown supplier, for one without a balance, or to a level of zero', async () => {
-    await expect(setAlertBelow(testbed, 'codes', 1n, SYSTEM)).rejects.toThrow('do not state a balance')
+  it('cannot be set for an unknown supplier, for a supplier without a balance, or to a level of zero', async () => {
+    await expect(setAlertBelow(testbed, 'codes', 1n, SYSTEM)).rejects.toThrow('do not report one')
     await expect(setAlertBelow(testbed, 'nobody', 1n, SYSTEM)).rejects.toThrow('nobody')
     await expect(setLevel(0n)).rejects.toThrow('must be above zero')
   })
 })
 
-it.each(['airalo', 'esim-go', 'mobimatter', 'zendit'] as const)('reads the balance at %s correctly', async (kind) => {
+it.each(['airalo', 'esim-go', 'mobimatter', 'zendit'] as const)('the balance at %s is read correctly', async (kind) => {
   const other = await testbed.addWholesaler(kind, kind)
   other.setBalance(770_000)
   expect(await testbed.read(kind)).toMatchObject({ kind: 'balance', amount: 770_000n })

@@ -37,7 +37,7 @@ it('supplier balance reads a balance, lists balances, and sets the alert level',
   ])
 })
 
-it('supplier balance lists days whose balance the purchases do not explain, and exits with status 1', async () => {
+it('supplier balance lists the days with unexplained changes, and exits with status 1', async () => {
   simulator.setBalance(2_500_000)
   const day = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10)
   await shop.db.query({
@@ -59,7 +59,7 @@ it('supplier balance reports why it cannot read a balance', async () => {
   expect(await adminFailure('supplier', 'balance', 'whole')).toMatch(/500|503/)
   simulator.clearFaults()
   expect(await adminFailure('supplier', 'balance', 'codes')).toBe(
-    'codes is of type stock, and suppliers of this type do not state a balance.',
+    'codes has no balance to read: suppliers of type stock do not report one.',
   )
   expect(await adminUsageError('supplier', 'balance', '--alert-below', '5')).toContain('Specify the supplier')
 })

@@ -82,7 +82,7 @@ it('orders go to the next supplier, and return to the first once its balance has
   expect(taken()).toEqual({ cheap: 5, other: 10 })
 })
 
-it('an order without another supplier waits without refund or review, and is delivered when there is money', async () => {
+it('an order with no other supplier waits, without refund or review, and is delivered once there is money', async () => {
   loop = fulfilmentLoop(testbed)
   cheap.setBalance(0)
   const before = taken()
@@ -166,7 +166,7 @@ it('an order becomes due if a claim postpones it while funds are being recorded'
   await waitUntil(async () => (await statuses(testbed.db, tenantId)).DELIVERED === 1)
 })
 
-describe('a reading after a refusal', () => {
+describe('a balance reading after a refusal', () => {
   /** Refuses purchases, as if the account had been topped up to `amount` before its balance could be read. */
   const refuse = async (amount: number) => {
     cheap.setBalance(amount)
@@ -216,7 +216,7 @@ describe('a reading after a refusal', () => {
     await setAlertBelow(testbed, 'cheap', null, OPERATOR)
   })
 
-  it('that began before the refusal does not prove anything', async () => {
+  it('that began before the refusal proves nothing', async () => {
     const claim = (await claimBalance(testbed.db, ['cheap'], true))!
     await refuse(95_000_000)
     await readBalance(testbed, claim, testbed.suppliers.get('cheap')!.supplier)
@@ -259,7 +259,7 @@ it('a package that no other supplier can sell is off sale on every node until th
   await waiting.ended('DELIVERED')
 })
 
-it('a package follows a change of suppliers while one of them lacks money', async () => {
+it('changing a package’s suppliers takes effect while one of them lacks money', async () => {
   loop = fulfilmentLoop(testbed)
   cheap.setBalance(0)
   await buy('ONE', 1)

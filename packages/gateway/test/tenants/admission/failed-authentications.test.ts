@@ -14,7 +14,7 @@ import {
 } from '#test/harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '#test/harness/databases/database.ts'
 
-/** The values from failure-limit.ts: the burst of failures, and the rate at which the allowance refills. */
+/** The values from failure-limit.ts: the burst of failures, and the refill rate of the allowance. */
 const BURST = 30
 const REGAINED_PER_S = 0.5
 
@@ -93,7 +93,7 @@ describe('failed authentications', () => {
   })
 })
 
-describe('successful requests', () => {
+describe('correctly signed requests', () => {
   it('never count as failures, whether from a hundred uncached tenants at the same time or thousands from one', async () => {
     const dealers = await Promise.all(Array.from({ length: 100 }, () => addDealer(node.deps, 0)))
     const address = '203.0.113.10'

@@ -134,7 +134,7 @@ describe('the QPS limit', () => {
   })
 })
 
-describe('the content of a token bucket', () => {
+describe('a token bucket’s content', () => {
   it('stays between zero and one second’s worth, and does not grow when the clock is set back', async () => {
     const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
     console.log(`seed ${seed}`)

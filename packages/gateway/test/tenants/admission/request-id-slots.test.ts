@@ -8,7 +8,7 @@ import { ONLY_HERE, partitionsOf, tablesOf } from '#test/harness/databases/table
 import { waitUntil } from '#test/harness/shop.ts'
 import { type AdmissionNodes, HOUR_MS, inputOf, MINUTE_MS, nextEdgeMs, startAdmissionNodes } from './admission-nodes.ts'
 
-/** Contract §3: the clock window, and how long a RequestID counts beyond it. */
+/** Contract §3: the clock window, and the time beyond it for which a RequestID counts. */
 const WINDOW_MS = 5 * MINUTE_MS
 const KEPT_MS = HOUR_MS
 
@@ -158,8 +158,8 @@ describe('missing partitions', () => {
   })
 })
 
-describe('partitions of one table', () => {
-  it('are created and dropped without delaying those who use another table', async () => {
+describe('one table’s partitions', () => {
+  it('are created and dropped without delaying users of another table', async () => {
     const { db } = admission
     for (const table of ['request_ids', 'events']) {
       await db.query({ text: `drop table ${(await partitionsOf(db, table)).at(-1)}` })
@@ -180,7 +180,7 @@ describe('partitions of one table', () => {
   })
 })
 
-describe('random requests of two nodes whose clocks differ', () => {
+describe('random requests to two nodes with different clocks', () => {
   const step = fc.record({
     walkMs: fc.nat({ max: 2 * MINUTE_MS }),
     requests: fc.array(
@@ -205,7 +205,7 @@ describe('random requests of two nodes whose clocks differ', () => {
         async (steps, skewMs) => {
           const tenants = await Promise.all([0, 1, 2].map(() => admission.addTenant()))
           const ids = Array.from({ length: 31 }, () => randomUUID())
-          /** The end of the period in which an id counts. */
+          /** The end of the period for which an id counts. */
           const counts = new Map<string, number>()
           let now = nextEdgeMs() - 20 * MINUTE_MS
           for (const { walkMs, requests } of steps) {

@@ -107,7 +107,7 @@ describe('a hundred identical concurrent requests', () => {
 })
 
 /* A database that takes over may lack the latest RequestIDs: admission does not wait for replication. */
-describe('a RequestID that the database lost while it failed over', () => {
+describe('a RequestID lost in a database failover', () => {
   let proxy: PostgresProxy
   let behind: Node
   let own: Dealer
@@ -145,7 +145,7 @@ describe('a RequestID that the database lost while it failed over', () => {
     ['lost', 'among others', 20],
     ['unanswered', 'alone', 0],
     ['unanswered', 'among others', 20],
-  ] as const)('is entered again with its order after the COMMIT was %s, %s', async (fault, _, others) => {
+  ] as const)('is stored again with its order after the COMMIT was %s, %s', async (fault, _, others) => {
     proxy.failCommits('dealer-esim orders', fault)
     const busy = Array.from({ length: others }, () => code({}, behind))
     expect(await placeTwice()).toBe('101006')
@@ -153,7 +153,7 @@ describe('a RequestID that the database lost while it failed over', () => {
     expect(proxy.faultCount).toBe(1)
   })
 
-  it('is entered again with a top-up', async () => {
+  it('is stored again with a top-up', async () => {
     const prices = [{ currencyCode: 'USD', price: 45_000, retailPrice: null }]
     const added = packageInput({ packageCode: 'JP_ADDED', packageType: 'TOPUP', status: 'ON_SALE', prices })
     await putPackages(node.deps, [added], OPERATOR)
@@ -174,7 +174,7 @@ describe('a RequestID that the database lost while it failed over', () => {
     expect((await call(node, own, 'esim/topup', parts)).code).toBe('101006')
   })
 
-  it('is entered again with a changed webhook setting', async () => {
+  it('is stored again with a changed webhook setting', async () => {
     await node.deps.db.query({
       text: 'create trigger lose_request_ids before update on webhook_endpoints for each row execute function lose_request_ids()',
     })
@@ -187,7 +187,7 @@ describe('a RequestID that the database lost while it failed over', () => {
     ['read under its lock', false],
     ['cached', true],
   ])(
-    'is entered again by the first attempt on a connection newer than the request, with the wallet %s',
+    'is stored again by the first attempt on a connection newer than the request, with the wallet %s',
     async (_, isCached) => {
       if (isCached) expect((await call(behind, own, 'esim/order', newOrder())).code).toBe('000000')
       expect(await code({}, behind, own)).toBe('000000')
@@ -196,7 +196,7 @@ describe('a RequestID that the database lost while it failed over', () => {
       await lock.connect()
       await lock.query('begin')
       await lock.query('select 1 from qps_buckets where tenant_id = $1 for update', [own.tenantId])
-      // With another request ahead of it, the order is not started before it is admitted.
+      // Behind another request, the order does not start before it is admitted.
       const waiting = code({}, behind, own)
       const placing = call(behind, own, 'esim/order', parts)
       await waitUntil(async () => {
@@ -220,7 +220,7 @@ describe('a RequestID that the database lost while it failed over', () => {
     },
   )
 
-  it('is not entered again on an older connection to the server that accepted it', async () => {
+  it('is not stored again on an older connection to the server that accepted it', async () => {
     const another = await addDealer(node.deps) // its order opens the connection, and leaves our wallet unread
     expect((await call(behind, another, 'esim/order', newOrder())).code).toBe('000000')
     expect(await placeTwice()).toBe('000000')
@@ -266,7 +266,7 @@ async function killEverything(pid: number, dataDir: string): Promise<void> {
     try {
       process.kill(victim, 'SIGKILL')
     } catch {
-      // it ended together with its postmaster
+      // it ended with its postmaster
     }
   }
   await client.end().catch(() => {})

@@ -52,15 +52,15 @@ async function codes(secret = dealer.appSecret, nodes: { baseUrl: string }[] = [
 const GOOD = ['000000', '000000']
 const BAD_SIGNATURE = ['101003', '101003']
 
-describe('for the next request on every node, notified or not', () => {
-  it('a reset secret is valid, and the old secret no longer is', async () => {
+describe('settings apply to the next request on every node, notified or not', () => {
+  it('a reset secret replaces the old secret', async () => {
     await knownDealer()
     const { appSecret } = await resetSecret(here.deps, dealer.tenantId, { graceMs: 0 }, OPERATOR)
     expect(await codes()).toEqual(BAD_SIGNATURE)
     expect(await codes(appSecret)).toEqual(GOOD)
   })
 
-  it('a grace period applies, and ends after its time or with the next reset', async () => {
+  it('a grace period begins, and ends after its time or with the next reset', async () => {
     await knownDealer()
     const first = dealer.appSecret
     const second = (await resetSecret(here.deps, dealer.tenantId, { graceMs: 3_600_000 }, OPERATOR)).appSecret
@@ -74,7 +74,7 @@ describe('for the next request on every node, notified or not', () => {
     expect([await codes(third), await codes(fourth)]).toEqual([BAD_SIGNATURE, BAD_SIGNATURE])
   })
 
-  it('suspension and resumption apply', async () => {
+  it('a suspended tenant is refused, and a resumed tenant is accepted', async () => {
     await knownDealer()
     for (let i = 0; i < 3; i++) {
       await suspendTenant(here.deps, dealer.tenantId, OPERATOR)
@@ -84,7 +84,7 @@ describe('for the next request on every node, notified or not', () => {
     }
   })
 
-  it('a changed allowlist applies, whether it excludes or readmits an address', async () => {
+  it('a changed allowlist excludes or readmits an address', async () => {
     await knownDealer()
     for (const ipAllowlist of [['203.0.113.0/24'], ['127.0.0.0/8'], ['::1'], []]) {
       await changeSettings(here.deps, dealer.tenantId, { ipAllowlist }, OPERATOR)
@@ -93,7 +93,7 @@ describe('for the next request on every node, notified or not', () => {
     }
   })
 
-  it('a changed QPS limit is the limit that is reported', async () => {
+  it('a changed QPS limit is reported', async () => {
     await knownDealer()
     await changeSettings(here.deps, dealer.tenantId, { qpsLimit: 7 }, OPERATOR)
     await here.deps.db.query({
@@ -109,7 +109,7 @@ describe('for the next request on every node, notified or not', () => {
     ])
   })
 
-  it('a request that begins after a change sees it, even under load', async () => {
+  it('a change is seen by every request that begins after it, even under load', async () => {
     await knownDealer()
     let isOn = true
     const said: { sentAt: number; secret: string; code: string }[] = []

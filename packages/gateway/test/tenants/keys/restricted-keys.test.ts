@@ -67,8 +67,8 @@ const rtOrder = (of: Dealer, at?: Node) =>
 
 const limitsOf = async (key: Dealer) => (await json(key, 'health')).data.keyLimits
 
-describe('operations', () => {
-  it('a key that was made without a list of operations may read packages and the balance', async () => {
+describe('a restricted key’s operations', () => {
+  it('a key created without a list of operations may read packages and the balance', async () => {
     const dealer = await dealerWith()
     const key = await keyOf(dealer, { operations: null })
     for (const operation of operationNames) {
@@ -78,7 +78,7 @@ describe('operations', () => {
     }
   })
 
-  it.each(ALLOWED_OPERATIONS)('a key for %s alone may call nothing else', async (allowed) => {
+  it.each(ALLOWED_OPERATIONS)('a key for only %s may call nothing else', async (allowed) => {
     const dealer = await dealerWith()
     const key = await keyOf(dealer, { operations: [allowed] })
     for (const operation of operationNames) {
@@ -87,7 +87,7 @@ describe('operations', () => {
     }
   })
 
-  it('the RT API needs the operations that a call stands for, and answers 401001 without them', async () => {
+  it('an RT API call needs every operation that it stands for, and gets 401001 without one', async () => {
     const needs: Record<RtOperationName, string[] | undefined> = {
       ...(Object.fromEntries(Object.keys(rtOperations).map((name) => [name, [name]])) as Record<
         RtOperationName,
@@ -113,7 +113,7 @@ describe('operations', () => {
     }
   })
 
-  it('it always signs: unsigned or with its secret as a header is 000101, whatever the switch', async () => {
+  it('a call must be signed: unsigned, or with its secret as a header, it gets 000101 whatever the settings', async () => {
     const dealer = await dealerWith({
       ipAllowlist: ['127.0.0.1'],
       dailySpendLimit: 10_000_000n,
@@ -131,7 +131,7 @@ describe('operations', () => {
   })
 })
 
-it('of several faults the earlier one is answered: AppKey, timestamp, signature, status, address, operation, RequestID, QPS', async () => {
+it('the order of checks is AppKey, timestamp, signature, status, address, operation, RequestID, QPS', async () => {
   const { deps } = bed.node
   const dealer = await dealerWith({ qpsLimit: 1 })
   const key = await keyOf(dealer, { operations: ['health'], ipAllowlist: ['203.0.113.7'] })
@@ -159,7 +159,7 @@ it('of several faults the earlier one is answered: AppKey, timestamp, signature,
   expect(await code({}, 'health')).toBe('101002') // both allowlists apply
 })
 
-it('a key that is revoked, changed or expired is so for the next request on every node', async () => {
+it('a revocation, change or expiry applies to the next request on every node', async () => {
   const { deps } = bed.node
   const dealer = await dealerWith()
   const key = await keyOf(dealer)
@@ -179,7 +179,7 @@ it('a key that is revoked, changed or expired is so for the next request on ever
   expect((await json(dealer, 'health')).code).toBe('000000')
 })
 
-describe('limits', () => {
+describe('a restricted key’s limits', () => {
   const LIMIT = 50n * BigInt(PRICE)
   it.each([
     ['TENANT_DAY', { dailySpendLimit: LIMIT + 44_999n }, {}],
@@ -187,7 +187,7 @@ describe('limits', () => {
     ['KEY_TOTAL', {}, { totalMax: LIMIT + 44_999n }],
     ['KEY_ORDER', {}, { perOrderMax: 44_999n }],
   ] as const)(
-    'of 200 simultaneous orders over two nodes and both APIs, %s lets through what it covers and no unit more',
+    'of 200 simultaneous orders over two nodes and both APIs, %s accepts as many as it covers and no more',
     async (scope, settings, limits) => {
       const dealer = await dealerWith(settings)
       const key = await keyOf(dealer, limits)
@@ -213,7 +213,7 @@ describe('limits', () => {
     120_000,
   )
 
-  it('the first that does not cover the order is answered, with what counts towards it, and a dry run says the same', async () => {
+  it('an order is refused by the first limit that it exceeds, with the amount used; a dry run says the same', async () => {
     const dealer = await dealerWith({ dailySpendLimit: 100n })
     const key = await keyOf(dealer, { perOrderMax: 200n, perDayMax: 300n, totalMax: 400n })
     const data = async () => {
@@ -233,7 +233,7 @@ describe('limits', () => {
     expect(await data()).toEqual({ scope: 'KEY_TOTAL', limit: 400, spent: 0, resetTime: null })
   })
 
-  it('a replay counts for no key, and other keys of the dealer are not bounded', async () => {
+  it('a replay counts towards no key’s limit, and the dealer’s other keys are not bounded', async () => {
     const dealer = await dealerWith()
     const [key, other] = [await keyOf(dealer, { totalMax: BigInt(PRICE) }), await keyOf(dealer)]
     const transactionId = randomUUID()
@@ -247,7 +247,7 @@ describe('limits', () => {
     expect((await order(dealer)).code).toBe('000000')
   })
 
-  it('a refund goes back to the key that placed the order; to its day only on the day of the debit', async () => {
+  it('a refund goes back to the key that placed the order, and to its daily limit only on the day of the debit', async () => {
     const { deps } = bed.node
     const dealer = await dealerWith()
     const key = await keyOf(dealer, { operations: ALLOWED_OPERATIONS, totalMax: 2n * BigInt(PRICE) })
@@ -275,7 +275,7 @@ describe('limits', () => {
   })
 })
 
-it('orders, top-ups, entries and actions name the key by its label at that time, null for the tenant’s own', async () => {
+it('orders, top-ups, entries and actions record the key’s label at that time, or null for the tenant’s own key', async () => {
   const { deps } = bed.node
   const dealer = await dealerWith()
   const key = await keyOf(dealer, { label: 'before' })
@@ -306,8 +306,8 @@ it('orders, top-ups, entries and actions name the key by its label at that time,
   expect([code, data.keyLabel]).toEqual(['000000', 'after'])
 })
 
-describe('keys', () => {
-  it('are refused beyond 20, with a label that another has, and with members that no key can have', async () => {
+describe('restricted keys', () => {
+  it('are refused beyond 20, with a duplicate label, or with invalid members', async () => {
     const { deps } = bed.node
     const dealer = await dealerWith()
     const make = (input: KeyInput & { label: string }) =>
@@ -329,7 +329,7 @@ describe('keys', () => {
     expect(await make({ label: newest!.label })).toBe('made')
   })
 
-  it('remember their last use with one write a minute and node, and are found by another tenant never', async () => {
+  it('record their last use at most once a minute per node, and are never found by another tenant', async () => {
     const dealer = await dealerWith()
     const [key, stranger] = [await keyOf(dealer), await dealerWith()]
     for (let count = 0; count < 5; count++) await json(key, 'account/balance')
@@ -342,7 +342,7 @@ describe('keys', () => {
   })
 })
 
-it('an order and a top-up of the tenant’s own key touch no row of a key', async () => {
+it('are not touched by an order or a top-up with the tenant’s own key', async () => {
   const dealer = await dealerWith()
   await keyOf(dealer)
   const esim = await bed.delivered('JP_1_7', dealer)
@@ -356,8 +356,8 @@ it('an order and a top-up of the tenant’s own key touch no row of a key', asyn
   })
 })
 
-describe('calls of the RT API', () => {
-  it('are refused as dry runs, because that API has none', async () => {
+describe('RT API calls', () => {
+  it('are refused if they ask for a dry run, because that API has none', async () => {
     const dealer = await dealerWith()
     const packageInfoList = [{ packageCode: 'JP_1_7', count: 1 }]
     const body = { transactionId: randomUUID(), packageInfoList, validateOnly: true }
@@ -367,7 +367,7 @@ describe('calls of the RT API', () => {
     expect(await rt(dealer, 'esim/topup', topUp)).toMatchObject({ errorCode: '200008' })
   })
 
-  it('for a top-up without a transactionId are not repeats of a call with a different key', async () => {
+  it('do not repeat a top-up that a different key requested without a transactionId', async () => {
     const dealer = await dealerWith()
     const esim = await bed.delivered('JP_1_7', dealer)
     const topUp = { esimTranNo: esim.esimTranNo, packageCode: 'JP_1_7_TOPUP' }

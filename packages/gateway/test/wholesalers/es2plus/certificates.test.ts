@@ -11,7 +11,7 @@ afterAll(() => testbed.close())
 beforeEach(() => testbed.reset())
 
 describe('a certificate that the SM-DP+ refuses by a TLS alert', () => {
-  it('means that nothing was sent, so that orders are tried again and never in doubt', async () => {
+  it('means that nothing was sent, so orders are tried again and never in doubt', async () => {
     const smdp = await supplier(NO_CERTIFICATE)
     const orders = Array.from({ length: 40 }, () => request())
     for (const outcome of await smdp.order(orders)) {

@@ -29,7 +29,7 @@ async function delivered(smdp: Supplier, wanted = request()): Promise<SuppliedEs
   return { ...wanted, iccid: outcome.esim.iccid, matchingId: outcome.esim.matchingId, shown: true }
 }
 
-describe('the messages', () => {
+describe('ES2+ messages', () => {
   it('for an order are DownloadOrder and ConfirmOrder with exactly the expected members', async () => {
     const esim = await delivered(await supplier())
     expect(server.requests.map(({ path }) => path)).toEqual([
@@ -50,7 +50,7 @@ describe('the messages', () => {
     expect(bodies()[0]).toEqual({ header, iccid: esim.iccid, profileType: 'TYPE_1' })
   })
 
-  it('are three if ConfirmOrder does not release the profile', async () => {
+  it('consist of three requests if ConfirmOrder does not release the profile', async () => {
     const esim = await delivered(await supplier({ releaseWithConfirm: false }))
     expect(names()).toEqual(['downloadOrder', 'confirmOrder', 'releaseProfile'])
     expect(bodies()[1]).toEqual({ header, iccid: esim.iccid, matchingId, releaseFlag: false })
@@ -156,7 +156,7 @@ describe('ICCIDs', () => {
   })
 })
 
-describe('a failure in an answer of HTTP 200', () => {
+describe('a failure reported with HTTP 200', () => {
   it.each([
     ['8.2.5', '3.7', 'refused'],
     ['8.2.5', '3.9', 'refused'],
@@ -271,7 +271,7 @@ describe('a CancelOrder whose answer was lost', () => {
     return { smdp, esim }
   }
 
-  it('is confirmed by a repeat if the eSIM was never shown, because nobody can have downloaded the eSIM', async () => {
+  it('is confirmed by a repeat if the eSIM was never shown, because nobody can have downloaded it', async () => {
     const { smdp, esim } = await lostCancel(false)
     expect(await smdp.cancel(esim)).toEqual({ kind: 'cancelled' })
     const before = server.requests.length

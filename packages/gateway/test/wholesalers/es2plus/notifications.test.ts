@@ -102,7 +102,7 @@ const event = (iccid: string, notificationEvent: unknown, second: number) => ({
   ...{ header, iccid, profileType: 'TYPE', timestamp: at(second), notificationEvent },
 })
 
-describe('a notification of an SM-DP+', () => {
+describe('a notification from an SM-DP+', () => {
   it('is answered with an empty 204 in the caller’s version', async () => {
     const iccid = newIccid()
     await deliver(iccid)
@@ -210,13 +210,13 @@ describe('an ICCID that was sold more than once', () => {
     expect([(await shown(second)).smdpStatus, await shown(first)]).toEqual(['INSTALLATION', before])
   })
 
-  it('means the earlier eSIM if the notification is older than the later eSIM', async () => {
+  it('refers to the earlier eSIM if the notification is older than the later eSIM', async () => {
     const { iccid, second } = await soldTwice('DELETED')
     await post(LIFE, event(iccid, 3, -20_000))
     expect((await shown(second)).smdpStatus).toBe('RELEASED')
   })
 
-  it('still means the later eSIM when late notifications follow its deletion', async () => {
+  it('still refers to the later eSIM when late notifications arrive after that eSIM was deleted', async () => {
     const iccid = newIccid()
     const first = await deliver(iccid)
     await shop.db.query({
@@ -263,7 +263,7 @@ describe('a caller that is not the supplier', () => {
   })
 })
 
-describe('an event of an upstream gateway', () => {
+describe('an upstream gateway’s event', () => {
   /** An item in doubt that will be queried in an hour. */
   async function createInDoubt(supplier: string): Promise<string> {
     const [orderId] = await payOrders(shop.db, tenantId, 'P')

@@ -10,7 +10,7 @@ beforeEach(() => testbed.reset())
 describe('supplier test', () => {
   const said = async (...changes: Parameters<typeof supplier>) => (await supplier(...changes)).test()
 
-  it('does not report a fault if the supplier works, and does not buy anything', async () => {
+  it('reports no fault if the supplier works, and buys nothing', async () => {
     const before = server.soldIccids().length
     expect(await said()).toBeUndefined()
     expect(server.soldIccids()).toHaveLength(before)

@@ -86,7 +86,7 @@ test('packages --topup asks for the packages that fit an eSIM', async () => {
 })
 
 test.each(['cancel', 'suspend', 'unsuspend', 'revoke'])(
-  'the help of %s contains an example of the command',
+  'the help for %s contains an example of the command',
   async (name) => {
     const { input } = await start(() => ok(ACTION))
     const { out } = await command([name, '--help'], input)

@@ -105,7 +105,7 @@ async function handleEvent(
   )
 }
 
-/** True for a test event: the gateway accepts a callback URL only if it answers this with 2xx within five seconds. */
+/** True for a test event: the gateway accepts a callback URL only if it answers this event with 2xx within five seconds. */
 function isTestEvent(outcome: Notification | string): boolean {
   return typeof outcome !== 'string' && outcome.notifyType === 'CHECK_HEALTH'
 }
@@ -134,7 +134,7 @@ async function statusFor(
   const failing = Math.random() < fail
   if (forward === undefined) return failing ? { status: 500, note: '(failed on purpose)' } : { status: 204, note: '' }
   const forwarded = await forwardEvent(forward, request, body, signal)
-  // Forwarded even then: when the event is sent again, the handler receives it a second time.
+  // Forwarded even then: the handler receives the event again when it is resent.
   return failing ? { status: 500, note: `${forwarded.note}, then failed on purpose` } : forwarded
 }
 
@@ -159,7 +159,7 @@ async function forwardEvent(
   }
 }
 
-/** The headers of the event itself, without those of the connection. */
+/** The event's own headers, without those of the connection. */
 function forwardedHeaders({ headers }: IncomingMessage): Headers {
   const kept = new Headers()
   for (const [name, value] of Object.entries(headers)) {

@@ -13,7 +13,7 @@ import { money, more, type Paint, partOf, printable, table, time, volume } from 
 
 type Paged<T> = T & { all?: boolean }
 
-/** `orders`, `statement`, `usage` and `locations`: what the gateway has on record. */
+/** `orders`, `statement`, `usage` and `locations`: the gateway's records. */
 export function listCommands(program: Command, context: () => Context): void {
   program
     .command('orders')

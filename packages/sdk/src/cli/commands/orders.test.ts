@@ -14,7 +14,7 @@ test.each([
   ["a proxy's page", '0', () => ({ status: 502, body: '<h1>Bad gateway</h1>' })],
   ['a refusal after an attempt without an answer', '1', (at: number) => (at === 1 ? 'break' : refusal(402, '200007'))],
 ] as const)(
-  '%s leaves an order’s outcome unknown and exits with status 3, not as a refusal',
+  'after %s, an order’s outcome is unknown and the command exits with status 3, not as for a refusal',
   async (_what, retries, answer) => {
     const input = await start((_operation, _body, arrival) => answer(arrival))
     const argv = ['order', 'JP_1_7', '--transaction-id', 'T-1', '--retries', retries]
@@ -29,7 +29,7 @@ test('after a request without effect, the command exits as it does after a refus
   expect((await command(['order', 'JP_1_7', '--retries', '0'], input)).code).toBe(1)
 })
 
-test('--help says after which exit codes an order must keep its transactionId', async () => {
+test('--help lists the exit codes after which an order must keep its transactionId', async () => {
   const { out } = await command(['--help'])
   expect(out).toMatch(/^ {2}3 {2}the outcome is unknown.*an order may have been placed: repeat it with the same/ms)
 })
@@ -89,7 +89,7 @@ describe('quote', () => {
     expect(out).toContain('nothing is reserved')
   })
 
-  test('of an eSIM checks a top-up, of one package', async () => {
+  test('with an eSIM checks a top-up, for one package only', async () => {
     const input = await start((operation) => (operation === 'esim/topup' ? ok(QUOTE) : refusal(422, '310241')))
     expect((await command(['quote', 'UP', '--iccid', '8985200012345678904', '--json'], input)).out).toContain(
       '"amount": 90000',

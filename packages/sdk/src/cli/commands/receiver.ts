@@ -9,7 +9,7 @@ import type { Io } from '../io.ts'
 import { printable } from '../output.ts'
 
 export interface Receiver {
-  /** The address of the receiver. */
+  /** The receiver's address. */
   url: string
   close(): Promise<void>
 }

@@ -3,7 +3,7 @@ import type { Exchange } from '#attempt.ts'
 import type { Context } from '../context.ts'
 import { pairs, printable } from '../output.ts'
 
-/** The output of the tour: printed step by step, or with --json as one document at the end. */
+/** The tour's output: printed step by step, or with --json as one document at the end. */
 export interface TourLog {
   step(operation: string, words: string): void
   note(words: string): void
@@ -50,7 +50,7 @@ export function tourLog({ io, json, paint }: Context): TourLog {
       const shown = answer && { status: answer.status, body: parsed(answer.body) }
       steps.push({ operation, words, request: { url, headers, body }, stringToSign, answer: shown ?? null })
       const took = paint.dim(`(${durationMs.toFixed(0)} ms)`)
-      // A step that repeats its request shows it once, and each further answer on one line.
+      // A step that repeats its request shows the request once, and each further answer on one line.
       if (requestShown) return print(`   ${answer?.status ?? 'no answer'} ${took} ${brief(shown?.body)}\n`)
       requestShown = true
       const signed = Object.values(REQUEST_HEADERS).map((name) => [name, headers[name]] as const)

@@ -98,7 +98,7 @@ async function events(esim: DealerEsim, log: TourLog, current: Context, options:
     if (options.full) await afterTheSale({ esim, log, signal: current.io.interrupted, toCancel: bought })
     return
   }
-  // Read before the receiver starts: if this fails, a receiver left open would keep the process alive.
+  // Read before the receiver starts: if this failed later, the open receiver would keep the process alive.
   const before = await log.quietly(() => esim.setWebhook())
   const inbox = eventInbox()
   const receiver = await receive(current, log, inbox, options.port)

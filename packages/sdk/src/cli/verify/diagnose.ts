@@ -182,7 +182,7 @@ function compact(body: Buffer): string {
   }
 }
 
-/** The gateway's answer: the code of the first check that failed. */
+/** The gateway's answer: the code of the first failed check. */
 export function expectedAnswer(findings: readonly Finding[]): { code: FailureCode; remedy: string } | undefined {
   const code = findings.find((finding) => finding.passed === false)?.code
   return code && { code, remedy: codes[code].remedy }

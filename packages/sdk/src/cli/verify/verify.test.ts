@@ -100,7 +100,7 @@ test('the request is parsed from the complete curl -v output, and its body from 
   expect([without.code, without.err]).toEqual([2, expect.stringContaining('add --body FILE')])
 })
 
-describe('the first check that fails is named', () => {
+describe('the first failed check is named', () => {
   test.each([
     ['a wrong path', { start: 'POST /api/v1/esim/order HTTP/1.1' }, 'path', '000109'],
     ['a GET', { start: 'GET /open-api/v1/health HTTP/1.1' }, 'method', '000103'],
@@ -134,7 +134,11 @@ describe('a mismatch is explained', () => {
     ['serialised again', { signature: signed(AT + ID + KEY + spaced) }, /serialised again .*\(spaces after/],
     ['signed compact, sent spaced', { body: spaced }, /serialised again .*\(without spaces/],
     ['a line break after the body', { signature: signed(`${AT}${ID}${KEY}${BODY}\n`) }, /\(a line break at its end/],
-    ['a line break from the file', { body: `${BODY}\n` }, /\(no line break at its end\).*the request itself is right/],
+    [
+      'a line break from the file',
+      { body: `${BODY}\n` },
+      /\(no line break at its end\).*the request itself is correct/,
+    ],
     ['no body signed', { signature: signed(AT + ID + KEY) }, /body that was sent was not signed/],
     [
       'the secret decoded',
@@ -207,7 +211,7 @@ describe('an event', () => {
     expect([code, out]).toEqual([1, expect.stringMatching(/before any JSON parser/)])
   })
 
-  test('signed with a different secret fails both signatures', async () => {
+  test('signed with a different secret fails both signature checks', async () => {
     const { code, out } = await command(['verify'], {
       ...input,
       stdin: text(signedEvent({ standard: ['another'], request: 'another' })),

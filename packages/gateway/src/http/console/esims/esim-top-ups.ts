@@ -32,7 +32,7 @@ const esimTopUp = Type.Object({
 })
 export type EsimTopUp = Static<typeof esimTopUp>
 
-/** Far more than fit any one eSIM, because coverage and supplier must be the same. */
+/** Far more than fit any one eSIM, because coverage and supplier must match. */
 const PAGE_SIZE_MAX = 500
 
 /** Top-ups by the dealer's own people, exactly as through the dealer API. */

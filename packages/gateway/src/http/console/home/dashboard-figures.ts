@@ -117,7 +117,7 @@ export interface Attention {
   lateOrders: number
 }
 
-/** Counts what needs attention. Each count reads a partial index of just those rows. */
+/** Counts what needs attention. Each count reads a partial index of exactly those rows. */
 export async function countAttention(db: Reader, tenantId: string | null): Promise<Attention> {
   const own = tenantId === null ? empty : sql`and tenant_id = ${tenantId}`
   // Stock, orphans, adjustments and top-up requests concern only the operator.
@@ -147,7 +147,10 @@ function tenantFilter(tenantId: string | null): Sql {
   return tenantId === null ? sql`true` : sql`t.tenant_id = ${tenantId}`
 }
 
-/** SQL: the day on which an id was created, the last one that starts before it. Lists of a day use the same ranges of ids. */
+/**
+ * SQL: the day on which an id was created, which is the last one that starts before it. Lists for a day use the same id
+ * ranges.
+ */
 function dayOf(days: LocalDay[], id: Sql): Sql {
   const starts = days.map(({ startsAt }) => firstUuidAt(startsAt.getTime()))
   return sql`(${days.map(({ day }) => day)}::text[])[width_bucket(${id}, ${starts}::uuid[])]`

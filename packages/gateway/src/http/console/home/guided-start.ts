@@ -8,7 +8,7 @@ import { type Context, OPERATORS_WRITE, type Route, route } from '../kernel/rout
 import { nullable } from '../kernel/route-schemas.ts'
 
 const setup = Type.Object({
-  /** Each step, and whether it is done. */
+  /** Each step, and whether it is complete. */
   steps: Type.Object({
     secondFactor: Type.Boolean({ description: 'The caller has one' }),
     supplier: Type.Boolean({
@@ -78,7 +78,7 @@ export const setupRoutes: Route[] = [
   }),
 ]
 
-/** Only the oldest dealers are considered, which include the first one that was set up. */
+/** Only the oldest dealers are considered, which include the first one set up. */
 const DEALERS_MAX = 100
 const DAY_MS = 86_400_000
 /** Older results say little about the gateway as it is now. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { localDays, localDaysBetween } from './local-days.ts'
 
-describe('the days of a time zone', () => {
+describe('days in a time zone', () => {
   it.each([
     ['UTC', '2026-11-20T23:30:00Z', '2026-11-20', '2026-11-20T00:00:00.000Z'],
     ['Asia/Tokyo', '2026-11-20T23:30:00Z', '2026-11-21', '2026-11-20T15:00:00.000Z'],

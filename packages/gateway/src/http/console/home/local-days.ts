@@ -22,8 +22,8 @@ export function localDays(nowMs: number, length: number, timeZone: string): Loca
 }
 
 /**
- * The days from one (`2026-11-20`) to another, and the day after, at whose start they end. The length is checked first: ten
- * thousand years of days would occupy the process for minutes.
+ * The days from one (`2026-11-20`) to another, plus the following day, at whose start they end. The length is checked
+ * first: ten thousand years would occupy the process for minutes.
  * @throws Refusal PERIOD_EMPTY, PERIOD_TOO_LONG, TIME_ZONE_UNKNOWN
  */
 export function localDaysBetween(
@@ -58,8 +58,8 @@ function daysUpTo(lastMs: number, length: number, clock: (timeMs: number) => num
 }
 
 /**
- * When a local day starts, given its midnight as if it were UTC. As in browsers, the first of two midnights counts, and
- * if clocks skip midnight, the moment of the skip.
+ * When a local day starts, given its midnight as if it were UTC. As in browsers: the first of two midnights, or the moment
+ * of the change if the clocks skip midnight.
  */
 function startOf(midnightMs: number, clock: (timeMs: number) => number): Date {
   const before = midnightMs - clock(midnightMs - DAY_MS / 2)

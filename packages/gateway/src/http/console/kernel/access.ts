@@ -76,7 +76,7 @@ async function identifyByToken(deps: Pick<ConsoleDeps, 'db'>, token: string): Pr
 }
 
 export interface AllowedOrigins {
-  /** Origins whose pages may make changes: those of PUBLIC_URL and of the console's own address. */
+  /** Origins whose pages may make changes: PUBLIC_URL's and that of the console's own address. */
   origins: readonly string[]
   /** On a local deployment, pages under every loopback name of this machine may make changes too. */
   loopback: boolean
@@ -86,9 +86,9 @@ const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]'])
 const READ_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /**
- * Refuses changes requested by a page of another site. Browsers always send `Origin` with a change, and no page can
- * forge it. Requests with an access token are exempt, because no browser adds one on its own. Other authorization
- * headers do not count: browsers add those of a proxy automatically.
+ * Refuses changes requested by a page of another site. Browsers always send `Origin` with a change, and no page can forge
+ * it. Requests with an access token are exempt, because no browser adds one on its own. Other Authorization headers do not
+ * count: browsers add a proxy's automatically.
  */
 export function checkOrigin(options: AllowedOrigins, request: FastifyRequest): void {
   if (READ_METHODS.has(request.method) || bearerToken(request) !== undefined) return

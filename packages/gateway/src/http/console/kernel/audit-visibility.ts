@@ -16,7 +16,7 @@ const OPERATOR_ONLY_ACTIONS: readonly AuditAction[] = [
 const PRICES_CHANGED = 'prices.change'
 const PRICE_ASSIGNMENTS: readonly string[] = ['price_plan.assign', 'price_group.assign'] satisfies AuditAction[]
 
-/** The name of an action as the reader may see it. */
+/** The action's name as the reader may see it. */
 export function visibleAction({ onlyTenant }: Pick<Context, 'onlyTenant'>, action: string): string {
   return onlyTenant !== null && PRICE_ASSIGNMENTS.includes(action) ? PRICES_CHANGED : action
 }

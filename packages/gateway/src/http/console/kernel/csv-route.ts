@@ -33,7 +33,7 @@ export function csvRoute<Row, P extends TSchema | undefined = undefined, Q exten
     answerType: 'text/csv',
     handle: (async (context: Context, request: { params: Part<P>; query: Part<Q> }) => {
       const parts = csv.parts(context, request)[Symbol.asyncIterator]()
-      // Reads the first part before the answer begins, so that a refusal gets its own status.
+      // Reads the first part before the answer begins, so that a refusal gets its own status code.
       const lines = linesOf(columns, await parts.next(), parts, () => stream.destroyed)
       const stream = Readable.from(lines)
       return sendCsv(context.reply, `${file}.csv`, stream)

@@ -4,7 +4,7 @@ import { headerKey } from '@dealer-esim/lib/table-files/table-columns.ts'
 import Type from 'typebox'
 import { invalidField } from '#catalogue/catalogue-checks.ts'
 
-/** The body of an upload: the bytes of a file. The validator passes them on, and the document shows text. */
+/** The body of an upload: a file's bytes. The validator passes them on, and the document describes them as text. */
 export const file = () => Type.Unsafe<Uint8Array>(Type.String())
 
 const MAP_LENGTH_MAX = 20_000

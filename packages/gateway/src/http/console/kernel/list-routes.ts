@@ -17,7 +17,7 @@ export type Sort = 'INDEX' | 'FILTERED'
 
 /** A list of the console. Its page, its totals and its CSV file are three routes made from this declaration. */
 interface ListDeclaration<Name extends string, F extends TProperties, R extends TSchema, P extends TProperties> {
-  /** The member of the answer, and the name of the file unless `file` gives a different one. */
+  /** The answer's member, and the file's name unless `file` gives another one. */
   name: Name
   file?: string
   path: string
@@ -57,7 +57,7 @@ const totals = Type.Object({
 })
 export type ListTotals = Static<typeof totals>
 
-/** How many rows the first part of a file has: few, so that it begins quickly. */
+/** The number of rows in the first part of a file: few, so that the download starts quickly. */
 const FIRST_PART_ROWS = 100
 /**
  * The largest part. Each part is four times as long as the one before, up to this size, so that a download that is cancelled

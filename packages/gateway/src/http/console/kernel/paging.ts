@@ -19,7 +19,7 @@ export interface FoundPage<Row> {
   rows: Row[]
   /** Further members of the answer. */
   more?: object
-  /** Where the next page begins; null after the last page. */
+  /** The start of the next page; null after the last page. */
   next: Position | null
   searchedTo?: Date | null
 }

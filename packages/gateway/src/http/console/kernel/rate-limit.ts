@@ -29,11 +29,14 @@ export function createRateLimiter(clock: Pick<Clock, 'monotonic'>) {
 }
 
 /**
- * What one caller may use: a person on any route, or a dealer with all its people on expensive routes. docs/limits.md says
- * the same.
+ * The limits of one caller: a person on any route, or a dealer with all its people on expensive routes. docs/limits.md
+ * states the same limits.
  */
 const LIMITS = {
-  /** A page sends several requests together; there are 20 connections to the database. */
+  /**
+   * More than one, because a page sends several requests simultaneously; far fewer than the default 20 database
+   * connections.
+   */
   any: { ofCaller: 6, waiting: 64, ofNode: 512 },
   /** All people of a dealer. Lists take up time of the node and the database, which all dealers share. */
   dealer: { ofCaller: 12, waiting: 128, ofNode: 512, time: { savedMs: 4_000, share: 0.25 } },
@@ -41,7 +44,7 @@ const LIMITS = {
   upload: { ofCaller: 2, ofNode: 8, rate: { burst: 10, everyMs: 6_000 } },
   /** Operators' files of up to 128 MB. */
   file: { ofCaller: 1, ofNode: 1 },
-  /** Files that are written while they are sent, and receipts. */
+  /** Files that are written while they are being sent, and receipts. */
   download: { ofCaller: 2, waiting: 4, ofNode: 64 },
 } as const satisfies Record<string, CallerLimit>
 

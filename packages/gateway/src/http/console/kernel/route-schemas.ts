@@ -48,7 +48,10 @@ export const reauthentication = {
   confirmation: Type.Optional(Type.String({ minLength: 20, maxLength: 200 })),
 }
 
-/** How often people may ask a supplier, whose rate limit they must not use up, or the operator, who gets an alert each time. */
+/**
+ * How often people may query a supplier, whose rate limit they must not exhaust, or ask the operator, who gets an alert
+ * each time.
+ */
 export const ASKS_PER_MINUTE = 10
 
 /** Slows guessing from one address. `reauthenticate` counts failures and locks guessers out. */

@@ -8,7 +8,7 @@ import type { By } from '#platform/audit/audit.ts'
 import type { Config } from '#platform/config/config.ts'
 import type { RouteLimit } from './rate-limit.ts'
 
-/** The path under which the console API is served. */
+/** The path of the console API. */
 export const CONSOLE_API = '/console/api'
 
 /** The person who is signed in, and the credential that proved it. */
@@ -62,7 +62,7 @@ export interface ConsoleDeps
 export interface Context extends PublicContext {
   person: Person
   signedIn: SignedIn
-  /** For the audit log: the person and their address. */
+  /** For the audit log: the person and the address. */
   by: Required<By>
   /** The only tenant that the person may see; null for the operator's people, who may see all. */
   onlyTenant: string | null
@@ -81,11 +81,11 @@ export const OPERATORS = ['OPERATOR_ADMIN', 'OPERATOR_STAFF', 'OPERATOR_READ_ONL
 /** Operators who may change things. */
 export const OPERATORS_WRITE = ['OPERATOR_ADMIN', 'OPERATOR_STAFF'] as const
 export const OPERATOR_ADMINS = ['OPERATOR_ADMIN'] as const
-/** The roles that may spend a dealer's balance and request top-ups of it: a dealer's own people. */
+/** The roles that may spend a dealer's balance and request top-ups: the dealer's own people. */
 export const BUYERS = ['DEALER_ADMIN', 'DEALER_STAFF'] as const
 /** A tenant's own administrators, and operators who may change things. */
 export const TENANT_ADMINS = ['OPERATOR_ADMIN', 'OPERATOR_STAFF', 'DEALER_ADMIN'] as const
-/** For daily work on a tenant: everybody who may change anything. */
+/** For daily work on a tenant: everybody who may make changes. */
 export const TENANT_STAFF = ['OPERATOR_ADMIN', 'OPERATOR_STAFF', 'DEALER_ADMIN', 'DEALER_STAFF'] as const
 
 export interface Route {
@@ -107,15 +107,15 @@ export interface Route {
   /** The type of the body, if it is not JSON: then its schema is `file`. */
   bodyType?: BodyType
   answerType?: 'text/csv' | 'text/html' | 'application/octet-stream' | 'application/x-ndjson'
-  /** How many calls one address may make. For sign-in and other input that can be guessed. */
+  /** The number of calls per address. For sign-in and other input that can be guessed. */
   ratePerMinute?: number
-  /** How often one caller may use this route and those that share its limit (rate-limit.ts). */
+  /** How often one caller may use this route and the routes that share its limit (rate-limit.ts). */
   limit?: RouteLimit
   /** The limit in bytes, for files larger than the default. */
   bodyLimit?: number
   /** What to do instead of sending a larger body. */
   largeBodyAdvice?: string
-  /** Refuses, before the body is read, whatever can be refused without it. */
+  /** Refuses everything that can be refused without the body, before it is read. */
   beforeBody?(context: Context, parts: { params: unknown; query: unknown }): Promise<void>
   handle(context: Context | PublicContext, parts: { params: unknown; query: unknown; body: unknown }): Promise<unknown>
 }
@@ -147,7 +147,7 @@ interface Declaration<P, Q, B, A extends TSchema, C> {
   handle(context: C, parts: { params: Part<P>; query: Part<Q>; body: Part<B> }): Promise<Answer<Static<A>>>
 }
 
-/** A handler's result. Amounts may be bigint and times Date: server.ts serialises them. */
+/** A handler's result. Amounts may be bigint and times Date; server.ts serialises them. */
 type Answer<T> = T extends number
   ? T | bigint
   : T extends string

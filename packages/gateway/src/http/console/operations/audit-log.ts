@@ -109,7 +109,7 @@ async function describe(context: Context, rows: AuditRow[]) {
   })
 }
 
-/** The names of all dealers that the entries belong to or mention, by id; for a dealer's people only their own. */
+/** The names of all dealers that the entries belong to or mention, by id; for a dealer's people, only their own. */
 async function clientNamesOf({ deps, onlyTenant }: Context, rows: AuditRow[]): Promise<Map<string, string>> {
   const ids = new Set(rows.flatMap(({ tenantId, subject }) => [tenantId, subject ?? '']).filter(isUuid))
   const tenants = await deps.db.query<{ tenantId: string; tenantName: string }>(sql`

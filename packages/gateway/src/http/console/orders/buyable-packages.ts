@@ -42,7 +42,7 @@ const filters = {
   keyword: Type.Optional(line(100)),
 }
 
-/** What a dealer’s people can choose from: as a list, by place, and everything for one place. */
+/** The packages that a dealer’s people can choose from: as a list, by place, and all packages for one place. */
 export const buyablePackageRoutes: Route[] = [
   ...listRoutes({
     name: 'packages',
@@ -122,7 +122,7 @@ export const buyablePackageRoutes: Route[] = [
   }),
 ]
 
-/** Bounds an answer: no wholesaler sells as many packages for one country. */
+/** Bounds an answer: no wholesaler sells that many packages for one country. */
 const AT_PLACE_MAX = 1_000
 
 async function listQuoted({ deps }: Context, tenantId: string) {
@@ -163,7 +163,9 @@ function coversCountry({ item }: QuotedPackage, country: string): boolean {
   return locations.has(country) || locations.has('*')
 }
 
-/** Countries by code and regions by name, each with its lowest price: of a country that of its own packages, if it has any. */
+/**
+ * Countries by code and regions by name, each with its lowest price: for a country, that of its own packages if it has any.
+ */
 function placesOf(quoted: readonly QuotedPackage[], currencyCode: string) {
   const places = new Map<string, Omit<Place, 'from'> & { from: bigint; isLocal: boolean }>()
   const add = (place: string, locationCode: string, price: bigint, isLocal: boolean) => {

@@ -18,7 +18,7 @@ import { type CsvEsim, CsvRefused, parseEsims } from '#stock/stock-csv.ts'
 import { OPERATORS_WRITE, type Route, route } from '../kernel/route.ts'
 import { ASKS_PER_MINUTE, CLOSED, done, line, nullable, orderParams, profileParams } from '../kernel/route-schemas.ts'
 
-/** What the supplier stated, who said it and when, so that another operator can check it. */
+/** The supplier's statement, who made it and when, so that another operator can check it. */
 const evidence = () => Type.String({ minLength: EVIDENCE_LENGTH_MIN, maxLength: EVIDENCE_LENGTH_MAX })
 const reason = () => line(REASON_LENGTH_MAX, REASON_LENGTH_MIN)
 const CSV_LENGTH_MAX = 100_000

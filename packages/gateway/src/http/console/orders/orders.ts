@@ -240,7 +240,7 @@ function idFilter(q: string | undefined): Pick<OrderFilter, 'orderId' | 'entryNo
   }
 }
 
-/** The locations by which orders can be filtered. A dealer gets those of packages that have a price for it, on sale or not. */
+/** The locations for filtering orders. A dealer gets those of packages with a price for it, on sale or not. */
 async function locationsFor({ deps, onlyTenant }: Context): Promise<string[]> {
   const snapshot = await deps.catalogue.latest()
   const items =

@@ -7,7 +7,7 @@ import { BUYERS, type ConsoleDeps, type Route, route } from '../kernel/route.ts'
 import { CLOSED, tenantParams } from '../kernel/route-schemas.ts'
 import { getActiveBuyer, placedOrder, placeForPerson, transactionId } from './buyer.ts'
 
-/** Bounds what a page with a stuck key can order. */
+/** Bounds the orders from a page with a stuck key. */
 const ORDERS_PER_MINUTE = 60
 
 const bought = Type.Object(

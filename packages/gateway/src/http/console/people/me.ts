@@ -7,7 +7,7 @@ import type { ConsoleDeps, SignedIn } from '../kernel/route.ts'
 import { EVERY_ROLE, type Route, route } from '../kernel/route.ts'
 import { nullable } from '../kernel/route-schemas.ts'
 
-/** The signed-in person, and what the pages need before they load anything else. */
+/** The signed-in person, and the data that pages need before they load anything else. */
 export const me = Type.Object({
   personId: Type.String(),
   email: Type.String(),

@@ -132,7 +132,7 @@ export const signInRoutes: Route[] = [
           'MAIL_OFF',
           'This gateway is not set up to send e-mail. Ask an administrator for a password link.',
         )
-      // Neither how long it takes nor whether it fails may reveal whether the address belongs to a person.
+      // Neither the time it takes nor a failure may reveal whether the address belongs to a person.
       afterAnswer(() =>
         requestForgottenPassword(deps, { email: body.email, address }, (tx, person, token) => {
           const link = welcomeLink(deps.consoleUrl(), token)

@@ -11,7 +11,7 @@ export const members = Type.Object({
 
 const LISTED_MAX = 100
 
-/** Counts the tenants whose prices come from a plan, their own or their group's: those of one currency, and all others. */
+/** Counts the tenants whose prices come from a plan, their own or their group's: those with one currency, and all others. */
 export async function countPayers(
   db: Db,
   planName: string,

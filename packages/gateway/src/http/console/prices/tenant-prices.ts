@@ -25,7 +25,7 @@ const priceRow = Type.Object({
   status: Type.Enum(PACKAGE_STATUSES),
   price: money(),
   retailPrice: nullable(money()),
-  /** Both are for operators only, because they reveal what other dealers pay. */
+  /** Both are for operators only, because they reveal other dealers' prices. */
   source: Type.Optional(nullable(source())),
   listPrice: Type.Optional(nullable(money())),
 })

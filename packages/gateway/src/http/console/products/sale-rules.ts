@@ -104,7 +104,7 @@ const params = Type.Object({ ruleName: line(64) }, CLOSED)
 const LINES_MAX = 1_000
 /** A preview of a large catalogue occupies this process for a few seconds. */
 const PREVIEWS_PER_MINUTE = 20
-/** While a person types a rule. No package is read, so it takes a tenth of a preview. */
+/** For a rule that is being typed. Reads no packages, so it takes a tenth of the time of a preview. */
 const EFFECTS_PER_MINUTE = 60
 
 export const saleRuleRoutes: Route[] = [
@@ -228,7 +228,7 @@ export const saleRuleRoutes: Route[] = [
   }),
 ]
 
-/** The saved rule of that name, or a new one, with the members of the draft. */
+/** The saved rule with that name, or a new one, with the draft's members. */
 async function draftedRule(db: Db, { ruleName, rule }: Static<typeof draft>): Promise<SaleRule> {
   const saved = (await listRules(db)).find((one) => one.ruleName === ruleName)
   return mergeRule(saved?.rule, rule)

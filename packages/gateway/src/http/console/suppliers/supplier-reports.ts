@@ -56,7 +56,7 @@ const ofMonth = Type.Object(
   { month: Type.String({ pattern: '^\\d{4}-(0[1-9]|1[0-2])$', description: 'In UTC, by the time of the order' }) },
   CLOSED,
 )
-/** How many rows a page shows. The file has all of them. */
+/** The number of rows on a page. The file contains all of them. */
 const SHOWN_MAX = 200
 /** How many rows are counted for a page. More are not even counted. */
 const READ_MAX = 10_000

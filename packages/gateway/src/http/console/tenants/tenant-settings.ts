@@ -43,7 +43,7 @@ export const settingsRoutes: Route[] = [
         throw new Refusal(
           403,
           'NOT_ALLOWED',
-          'Only the operator can set name, QPS limit, credit limit, spend limit and unsigned requests.',
+          'Only the operator can set the name, QPS limit, credit limit, daily spend limit and unsigned requests.',
         )
       const { creditLimit, dailySpendLimit, lowBalanceThreshold, ...rest } = body
       const amounts = { creditLimit, dailySpendLimit, lowBalanceThreshold }

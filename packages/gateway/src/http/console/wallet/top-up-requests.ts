@@ -154,7 +154,7 @@ export const topUpRequestRoutes: Route[] = [
     answerType: 'application/octet-stream',
     async handle({ deps, reply }, { params }) {
       const { fileName, content } = await getReceipt(deps.db, params.tenantId, params.topUpRequestId)
-      // A browser saves it and never renders it: what a dealer sent must not run in the console's origin.
+      // A browser saves it and never renders it: a dealer's upload must not run in the console's origin.
       reply
         .type('application/octet-stream')
         .header('Content-Disposition', `attachment; filename="${fileName}"`)
@@ -193,7 +193,7 @@ export const topUpRequestRoutes: Route[] = [
   }),
 ]
 
-/** A dealer's people find only the requests of their dealer. */
+/** A dealer's people find only their own dealer's requests. */
 function filterOf({ onlyTenant }: Context, query: { tenantId?: string; status?: TopUpRequest['status'] }) {
   return { ...query, tenantId: onlyTenant ?? query.tenantId }
 }

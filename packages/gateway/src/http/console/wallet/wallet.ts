@@ -177,7 +177,7 @@ export const walletRoutes: Route[] = [
   }),
 ]
 
-/** The movements of a month, or all, and the name of their file. */
+/** The movements of a month, or all of them, and their file name. */
 async function fileOf(db: Db, tenantId: string, month: string | undefined, kind: TransferKind | undefined) {
   if (month === undefined) {
     const history = await getWalletHistory(db, tenantId)
@@ -204,8 +204,8 @@ interface WalletRow {
 }
 
 /**
- * The wallet, and the statement of the month if there is one, at the same moment. Entries never change and have no gaps, so those
- * up to the wallet's version add up to its balance.
+ * The wallet, and the month's statement if there is one, as of the same moment. Entries never change and have no gaps, so
+ * those up to the wallet's version add up to its balance.
  */
 async function readBalance(db: Db, tenantId: string, month: string | undefined) {
   if (month === undefined) return { statement: null, ...(await getWallet(db, tenantId)) }

@@ -27,8 +27,8 @@ beforeAll(async () => {
 })
 afterAll(() => testbed.stop())
 
-describe('access to the routes', () => {
-  it('every route can be called by exactly the roles listed in access.txt', async () => {
+describe('route access', () => {
+  it('every route admits the roles listed in access.txt, and no others', async () => {
     const lines = await mapConcurrently(routes, async (route) => {
       const results = await Promise.all(
         [undefined, ...ROLES].map(async (role) =>
@@ -55,7 +55,7 @@ describe('access to the routes', () => {
     })
   })
 
-  it('no list shows a dealer a row of another tenant', async () => {
+  it('no list shows a dealer another tenant’s rows', async () => {
     for (const route of routes.filter((one) => one.method === 'GET' && !one.path.includes(':'))) {
       const answer = await callAs(route, 'DEALER_ADMIN', own, `?tenantId=${foreign}`)
       expect([route.path, JSON.stringify(answer.body).includes(foreign)]).toEqual([route.path, false])

@@ -63,7 +63,7 @@ describe('cross-site requests', () => {
 })
 
 describe('sessions', () => {
-  it('a sign-in creates a new session, so that a cookie planted beforehand grants no access', async () => {
+  it('a sign-in creates a new session, so a cookie planted beforehand grants no access', async () => {
     const planted = '__Host-console=planted-by-an-attacker'
     const victim = await signedInAs(testbed, 'OPERATOR_STAFF')
     const answer = await testbed.app.inject({
@@ -78,7 +78,7 @@ describe('sessions', () => {
     expect(stolen.statusCode).toBe(401)
   })
 
-  it('a session ends when another session changes the password, and when it has been idle', async () => {
+  it('a session ends when it has been idle, or when another session changes the password', async () => {
     const here = await signedInAs(testbed, 'DEALER_STAFF', await addTenant(testbed, 'Sessions'))
     const there = browser(testbed.app)
     await there.signIn(here.email)
@@ -292,7 +292,7 @@ describe('an administrator’s stolen session', () => {
 })
 
 describe('a disabled person', () => {
-  it('a person who is enabled again does not regain previous tokens and links', async () => {
+  it('a re-enabled person does not regain earlier tokens and links', async () => {
     const admin = await signedInAs(testbed, 'OPERATOR_ADMIN')
     const person = await signedInAs(testbed, 'OPERATOR_STAFF')
     const input = { name: 'script', scope: 'READ', days: 1, password: PASSWORD }

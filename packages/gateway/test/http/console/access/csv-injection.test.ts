@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 afterAll(() => testbed.stop())
 
-/** Files that contain only digits, checked names, states and times: nothing that a person typed freely. */
+/** Files that contain only digits, checked names, states and times: no free text. */
 const FILES_WITHOUT_TEXT = [
   '/stock/:supplier/batches/:batchId/codes.csv',
   '/suppliers.csv',

@@ -100,7 +100,7 @@ function unknownIds(): SeededIds {
   return Object.fromEntries(ids) as SeededIds
 }
 
-/** Valid bodies, so that only the id can be a reason for refusal. */
+/** Valid bodies, so that only the id can cause a refusal. */
 const BODIES: Record<string, object> = {
   'PATCH /tenants/:tenantId/keys/:appKey': {
     ...{ ...REAUTHENTICATION, label: 'a key', perOrderMax: null, perDayMax: null, totalMax: null },

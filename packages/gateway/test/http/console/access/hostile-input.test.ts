@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => testbed.stop())
 
 describe('origins', () => {
-  it('every route that makes changes first refuses a wrong or missing origin', async () => {
+  it('every route that makes changes checks the origin first, and refuses a wrong or missing one', async () => {
     for (const route of routes.filter((one) => one.method !== 'GET')) {
       for (const origin of [undefined, 'null', 'https://evil.test', `${ORIGIN}.evil.test`, 'http://gateway.test']) {
         const answer = await testbed.app.inject({

@@ -112,7 +112,7 @@ describe('an operator who views the console as a dealer', () => {
     expect(signOut!.tenantId).not.toBe(viewed)
   })
 
-  it('can read an issued statement, but does not cause a statement to be issued', async () => {
+  it('can read an issued statement, but does not cause one to be issued', async () => {
     const month = new Date(Date.now() - 40 * 86_400_000).toISOString().slice(0, 7)
     await testbed.db.query(sql`update tenants set created_at = ${`${month}-01`}::date where tenant_id = ${viewed}`)
     await testbed.db.query(sql`update wallets set updated_at = created_at from tenants t

@@ -74,7 +74,7 @@ describe('what a dealer sees of the operator', () => {
     expect(await actions(dealer, 'order')).toEqual(['order.settle'])
   })
 
-  it('the key of an item at suppliers is shown only to operators', async () => {
+  it('an item’s key at its suppliers is shown only to operators', async () => {
     await addPackage(testbed.db, 'KEYED', [])
     const [orderId = ''] = await payOrders(testbed.db, tenantId, 'KEYED')
     const path = `/tenants/${tenantId}/orders/${orderNoOf(orderId)}`

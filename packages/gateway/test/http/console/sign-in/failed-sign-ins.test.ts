@@ -41,7 +41,7 @@ async function entriesFor(reader: typeof operator = operator): Promise<Entry[]> 
   return body.entries
 }
 
-it('wrong passwords for a person are combined into one entry a minute with a count', async () => {
+it('wrong passwords for a person are combined into one entry per minute, with a count', async () => {
   const { email } = await addPerson(testbed, 'DEALER_STAFF', tenantId)
   const stranger = browser(testbed.app)
   for (const guess of ['a wrong guess', 'my other password', 'a third one'])
@@ -75,7 +75,7 @@ it('sign-ins with unknown addresses are counted per network, without the entered
 
 it('an attack from many networks adds a limited number of entries, but every failure is counted', async () => {
   const attempts = COUNTED_PER_MINUTE_MAX - 5
-  // Ten failures lock an address, and an attempt refused after that no longer counts as a guess.
+  // Ten failures lock an address, and attempts refused after that no longer count as guesses.
   for (let i = 0; i < 12; i++) await browser(testbed.app).signIn('flooded@people.test', `guess ${i}`)
   for (let i = 0; i < attempts; i++) await browser(testbed.app).signIn(`nobody-${i}@people.test`, 'whatever it is')
   const entries = await entriesFor()

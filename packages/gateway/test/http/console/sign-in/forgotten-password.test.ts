@@ -21,7 +21,7 @@ afterAll(() => testbed.stop())
 const exec = <Row extends object>(text: string, ...values: unknown[]) => testbed.db.query<Row>({ text, values })
 const forget = (email: string, window = browser(testbed.app)) => window.call('POST', '/forgotten-password', { email })
 
-/** Waits until all work that follows the answers is done: until then, it holds or awaits a connection. */
+/** Waits until all work after the answers is done: until then, it holds or awaits a connection. */
 async function waitForWork(): Promise<void> {
   const { pool } = testbed.deps.db
   await expect.poll(() => pool.totalCount - pool.idleCount + pool.waitingCount).toBe(0)
@@ -93,7 +93,7 @@ describe('a forgotten password', () => {
     const invited = await addPerson(testbed, 'OPERATOR_STAFF')
     await exec(`update people set password_hash = null where person_id = $1`, invited.personId)
     const others = ['nobody@people.test', disabled.email, invited.email]
-    // While this transaction has the people locked, any work concerning them waits, as it would with a slow database.
+    // While this transaction locks the people, any work on them waits, as with a slow database.
     await testbed.db.tx(async (tx) => {
       await tx.query({ text: 'lock table people in access exclusive mode' })
       for (const address of [email, ...others]) expect(await forget(address)).toMatchObject({ status: 200, body: {} })

@@ -149,7 +149,7 @@ describe('signing in with a passkey', () => {
     expect(both.map(({ status }) => status).sort()).toEqual([200, 422])
   })
 
-  it('a used challenge is refused even if the authenticator’s count has grown', async () => {
+  it('a used challenge is refused even if the authenticator’s counter has advanced', async () => {
     const { authenticator } = await withPasskey()
     const window = browser(testbed.app)
     const options = await requestOptions(window)
@@ -157,7 +157,7 @@ describe('signing in with a passkey', () => {
     expect((await signInWith(window, authenticator.get(options))).body.code).toBe('CHALLENGE_DEAD')
   })
 
-  it('an answer from another page, without user verification, late or with a made-up challenge is refused', async () => {
+  it('an answer is refused if it is late, from another page, unverified, or has a made-up challenge', async () => {
     const { authenticator } = await withPasskey()
     const window = browser(testbed.app)
     const refused = async (answer: unknown) => (await signInWith(window, answer)).body.code
@@ -178,7 +178,7 @@ describe('signing in with a passkey', () => {
     expect(failures).toEqual([{ reason: 'PASSKEY', count: 6 }])
   })
 
-  it('a passkey is refused as a copy if its count does not grow', async () => {
+  it('a passkey is refused as a copy if its counter does not advance', async () => {
     const { authenticator } = await withPasskey()
     const window = browser(testbed.app)
     expect((await signInWith(window, authenticator.get(await requestOptions(window), { count: 7 }))).status).toBe(200)
@@ -231,7 +231,7 @@ describe('confirming with a passkey', () => {
     ).toBe('CONFIRMATION_DEAD')
   })
 
-  it('neither another person’s passkey nor a challenge from elsewhere confirms anybody', async () => {
+  it('another person’s passkey and a challenge from elsewhere are refused', async () => {
     const owner = await withPasskey()
     const other = await withPasskey()
     expect((await confirm(owner, other.authenticator.get(await start(owner)))).body.code).toBe('PASSKEY_REFUSED')

@@ -96,7 +96,7 @@ describe('signing in through the provider', () => {
     expect((await signInAs(subject)).body.code).toBe('PROVIDER_PERSON_UNKNOWN')
   })
 
-  it('an unverified, missing, foreign or unknown address is refused with a code that states the reason', async () => {
+  it('an unverified, missing, foreign or unknown address is refused with a code for the reason', async () => {
     const person = await addPerson(testbed, 'OPERATOR_STAFF')
     const subjects = [
       account(person.email, { email_verified: false }),
@@ -138,7 +138,7 @@ describe('signing in through the provider', () => {
     expect(codes).toEqual(['PROVIDER_ADDRESS', 'PROVIDER_ADDRESS', email, email])
   })
 
-  it('an address that the console would not accept does not create an account', async () => {
+  it('no account is created for an address that the console would not accept', async () => {
     const groups = ['esim-staff']
     for (const email of ['=1+1@people.test', 'a b@people.test', '"a,b"@people.test', `${'a'.repeat(250)}@people.test`])
       expect([email, (await signInAs(account(email, { groups }))).body.code]).toEqual([email, 'PROVIDER_ADDRESS'])
@@ -154,7 +154,7 @@ describe('signing in through the provider', () => {
       text: `select person_id from people where email = 'new@people.test'`,
     })
     expect(people).toHaveLength(1)
-    // A sign-in that found no link, and then finds that another sign-in has created it.
+    // A sign-in that found no link, and then finds that another sign-in has created one.
     await testbed.db.tx((tx) => linkAccount(tx, people[0]!.personId, server.issuer, subject))
     expect((await window.call('GET', '/tenants')).status).toBe(200)
     expect((await browser(testbed.app).signIn('new@people.test')).status).toBe(401)
@@ -190,7 +190,7 @@ describe('signing in through the provider', () => {
   })
 })
 
-describe('attacks on a sign-in through the provider', () => {
+describe('attacks on provider sign-in', () => {
   it('a code is redeemed only once, and only in the browser that began the sign-in', async () => {
     const person = await addPerson(testbed, 'OPERATOR_STAFF')
     const subject = account(person.email)
@@ -259,7 +259,7 @@ describe('attacks on a sign-in through the provider', () => {
   })
 })
 
-describe('people of the provider', () => {
+describe('people who sign in through the provider', () => {
   it('are redirected to the provider’s own sign-out after their session has ended', async () => {
     const person = await addPerson(testbed, 'OPERATOR_STAFF')
     const { window } = await signInAs(account(person.email))

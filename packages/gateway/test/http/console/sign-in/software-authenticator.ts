@@ -12,7 +12,7 @@ interface Circumstances {
   origin?: string
   /** Omits the flag for user verification. */
   unverified?: boolean
-  /** The count to claim instead of the next one. */
+  /** The count to claim in place of the next one. */
   count?: number
 }
 

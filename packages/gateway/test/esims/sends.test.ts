@@ -181,7 +181,7 @@ it('a node that dies at any statement of sending loses nothing, and a repeat sen
     const body = to({ email: `traveller-${at}@traveller.test` })
     const dying = dyingDb(deps.db, at)
     await sendEsim({ ...deps, db: dying.db }, bed.dealer.tenantId, body).catch(diedOnly)
-    // Whoever gets no answer repeats the call.
+    // A caller that gets no answer repeats the call.
     expect((await send(body, bed.nodes[1])).code).toBe('000000')
     await deliver()
     expect([at, smtp.mails.map((mail) => mail.to)]).toEqual([at, [body.email]])

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fulfilmentLoop } from '#fulfilment/fulfilment-loop.ts'
 import { acceptEsim } from '#fulfilment/outcomes/save-outcomes.ts'
 import { compareSupplierList } from '#fulfilment/reconciliation/compare-lists.ts'
+import { listNotCompared } from '#operations/recovery/recovery-loop.ts'
 import { updateSales } from '#sales/update-sales.ts'
 import { type AdminTestbed, createAdminTestbed } from '../harness/admin-testbed.ts'
 import { admin, adminFailure, adminJson, adminUsageError } from '../harness/processes/admin-in-process.ts'
@@ -183,5 +184,30 @@ it('after a restore, lists are compared from a time before the backup, until one
   fails = true
   await compare()
   expect(await compare()).toBe(26)
+  await shop.db.query({ text: 'delete from restores' })
+})
+
+it('after a restore, a comparison that began before open orders were held is repeated, because it left them to fulfilment', async () => {
+  const known = shop.suppliers.get('sandbox')!
+  const asked: number[] = []
+  let work: () => Promise<unknown> = async () => undefined
+  async function* list(since: Date): AsyncGenerator<SupplierRecord> {
+    asked.push(Math.round((shop.databaseClock.now() - since.getTime()) / HOUR_MS))
+    await work()
+    yield* []
+  }
+  const compare = () =>
+    compareSupplierList(shop, { ...known, supplier: { ...known.supplier, list } }, 0).then(() => asked.at(-1))
+  const notCompared = async () => (await listNotCompared(shop)).includes('sandbox')
+  await shop.db.query({
+    text: `insert into restores (restore_id, backup_started_at, restored_at, paused_suppliers)
+           values (gen_random_uuid(), now() - interval '50 hours', now(), '{}')`,
+  })
+  work = () => shop.db.query({ text: 'update restores set prepared_at = clock_timestamp()' })
+  expect([await compare(), await notCompared()]).toEqual([51, true])
+  work = async () => undefined
+  expect([await compare(), await notCompared()]).toEqual([51, false])
+  expect(await listNotCompared(shop)).toContain('reported') // each supplier's own comparison counts
+  expect(await compare()).toBe(0)
   await shop.db.query({ text: 'delete from restores' })
 })

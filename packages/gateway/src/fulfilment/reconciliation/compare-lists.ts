@@ -26,7 +26,8 @@ export async function compareSupplierList(
   let found = 0
   let isComplete = true
   const unreadable: UnreadableEntry[] = []
-  const since = Math.min(deps.databaseClock.now() - overMs, await unknownSince(deps.db, supplier.name))
+  const { startedAt, unknownSince } = await findUnknown(deps.db, supplier.name)
+  const since = Math.min(deps.databaseClock.now() - overMs, unknownSince?.getTime() ?? Number.POSITIVE_INFINITY)
   try {
     for await (const record of supplier.list(new Date(since))) {
       if (isUnreadable(record)) {
@@ -51,7 +52,7 @@ export async function compareSupplierList(
     deps.log.warn({ err: error, supplier: supplier.name }, 'a supplier’s list could not be read to its end')
     unreadable.push({ entry: 'the rest of the list', reason: error instanceof Error ? error.message : String(error) })
   }
-  await saveCheck(deps, supplier.name, { unreadable, isComplete })
+  await saveCheck(deps, supplier.name, { unreadable, completeAt: isComplete ? startedAt : null })
   return found
 }
 
@@ -59,34 +60,39 @@ export async function compareSupplierList(
 const BEFORE_BACKUP = `interval '1 hour'`
 
 /**
- * @returns the time since which sales may be missing because of a restored backup, until this supplier’s list has been
- * compared; Infinity: none
+ * SQL: true if the supplier's list was compared after the restore `r`, by a comparison that began once open orders were held:
+ * until then it leaves them to fulfilment, which then buys nothing for them.
  */
-async function unknownSince(db: Db, supplier: string): Promise<number> {
-  const [row] = await db.query<{ since: Date | null }>({
+export const isComparedAfterRestore = (supplier: string): string =>
+  `exists (select from supplier_list_checks c
+     where c.supplier = ${supplier} and c.complete_at > greatest(r.restored_at, r.prepared_at))`
+
+/** Finds the time since which sales may be missing because of a restored backup; null: none are. */
+async function findUnknown(db: Db, supplier: string): Promise<{ startedAt: Date; unknownSince: Date | null }> {
+  const [row] = await db.query<{ startedAt: Date; unknownSince: Date | null }>({
     name: 'unknown-since',
-    text: `select min(backup_started_at) - ${BEFORE_BACKUP} as since from restores r
-           where not exists (select from supplier_list_checks c where c.supplier = $1 and c.complete_at > r.restored_at)`,
+    text: `select now() as started_at, min(backup_started_at) - ${BEFORE_BACKUP} as unknown_since from restores r
+           where not ${isComparedAfterRestore('$1')}`,
     values: [supplier],
   })
-  return row?.since?.getTime() ?? Number.POSITIVE_INFINITY
+  return row!
 }
 
 /** Stores the first of these names. Each comparison replaces those of the previous one. */
 async function saveCheck(
   { db, log }: Pick<FulfilmentDeps, 'db' | 'log'>,
   supplier: string,
-  { unreadable: entries, isComplete }: { unreadable: readonly UnreadableEntry[]; isComplete: boolean },
+  { unreadable: entries, completeAt }: { unreadable: readonly UnreadableEntry[]; completeAt: Date | null },
 ): Promise<void> {
   const { unreadable, unreadableEntries } = unreadOf(entries, 0)
   if (unreadable > 0)
     log.warn({ supplier, unreadable, unreadableEntries }, 'entries of a supplier’s list are unreadable')
   await db.query({
     text: `insert into supplier_list_checks as c (supplier, checked_at, unreadable, unreadable_entries, complete_at)
-           select supplier, now(), $2, $3, case when $4 then now() end from suppliers where supplier = $1
+           select supplier, now(), $2, $3, $4 from suppliers where supplier = $1
            on conflict (supplier) do update set checked_at = excluded.checked_at, unreadable = excluded.unreadable,
-             unreadable_entries = excluded.unreadable_entries, complete_at = coalesce(excluded.complete_at, c.complete_at)`,
-    values: [supplier, unreadable, JSON.stringify(unreadableEntries), isComplete],
+             unreadable_entries = excluded.unreadable_entries, complete_at = greatest(excluded.complete_at, c.complete_at)`,
+    values: [supplier, unreadable, JSON.stringify(unreadableEntries), completeAt],
   })
 }
 

@@ -6,7 +6,7 @@ import type { FulfilmentDeps } from '#fulfilment/outcomes/outcome-deps.ts'
 import { writeItems } from '#fulfilment/outcomes/outcome-items.ts'
 import { readEsimsOfTopUps } from '#fulfilment/outcomes/top-up-orders.ts'
 import { onlyFrom } from '#fulfilment/plan-step.ts'
-import { compareSupplierList } from '#fulfilment/reconciliation/compare-lists.ts'
+import { compareSupplierList, isComparedAfterRestore } from '#fulfilment/reconciliation/compare-lists.ts'
 import { changeOrders } from '#orders/change-order.ts'
 import { type LockedItem, lockOrders } from '#orders/lock-orders.ts'
 import { isOpen } from '#orders/order-item.ts'
@@ -41,9 +41,8 @@ export function recoveryLoop(deps: FulfilmentDeps): Loop {
 export async function listNotCompared({ db, suppliers }: Pick<FulfilmentDeps, 'db' | 'suppliers'>): Promise<string[]> {
   const names = suppliers.all().flatMap(({ supplier }) => (supplier.list === undefined ? [] : [supplier.name]))
   const rows = await db.query<{ supplier: string }>({
-    text: `select supplier from unnest($1::text[]) as supplier
-           where exists (select from restores r where r.recovering and not exists (
-             select from supplier_list_checks c where c.supplier = supplier and c.complete_at > r.restored_at))
+    text: `select supplier from unnest($1::text[]) as listed (supplier)
+           where exists (select from restores r where r.recovering and not ${isComparedAfterRestore('listed.supplier')})
            order by supplier`,
     values: [names],
   })

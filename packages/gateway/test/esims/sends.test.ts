@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { PassThrough } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
 import { createMailServer, type MailServer } from '@dealer-esim/lib/outbound/smtp.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { createLog } from '@dealer-esim/lib/telemetry/json-log.ts'
@@ -96,9 +97,12 @@ it('content is the eSIM and the address, in one namespace with orders and action
     ['esim/cancel', { transactionId, action: 'CANCEL', esimTranNo }],
   ] as const)
     expect([operation, (await bed.json(bed.dealer, operation, other)).code]).toEqual([operation, '200012'])
-  // The node has cached the wallet since the send, so it places an order without reading first.
+  // The node has cached the wallet since the send, so it places an order without reading first. Once a cached wallet was outdated,
+  // it reads first for a second.
   const later = to()
   await send(later)
+  await bed.delivered()
+  await delay(1_100)
   await bed.delivered()
   const line = { packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }] }
   expect((await bed.json(bed.dealer, 'esim/order', { transactionId: later.transactionId, ...line })).code).toBe(

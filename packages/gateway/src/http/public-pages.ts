@@ -55,7 +55,7 @@ export function plainFailures(app: FastifyInstance, { log }: { log: Log }): void
     return reply
       .code(503)
       .header('retry-after', RETRY_AFTER_S)
-      .send('This page cannot be shown right now. Try again in a moment.')
+      .send('This page cannot be shown right now. Try again in a moment.\n')
   })
 }
 

@@ -21,14 +21,16 @@ interface SendManyProps {
 export function SendMany({ esims, onClose }: SendManyProps) {
   // As they were chosen: a send changes the list behind the dialog.
   const [{ targets, skipped }] = useState(() => chooseTargets(esims))
-  const { list, failure, take, answer } = useTravellerList()
+  const { list, failure, isReading, take, answer } = useTravellerList()
   const { results, given, isSending, send } = useSends()
   const { pairs, left } = pairsOf(targets, list?.lines ?? [], given)
   const open = pairs.filter((pair) => pair.fault === null && results[pair.key]?.isOver !== true)
   const isRepeat = open.length > 0 && open.every(({ key }) => results[key] !== undefined)
-  const isDone = open.length === 0 && !isSending && Object.keys(results).length > 0
+  const isRead = !isReading && failure === undefined
+  const isDone = open.length === 0 && isRead && !isSending && Object.keys(results).length > 0
   const isOnItsWay = pairs.some(({ key }) => results[key]?.sendStatus === 'QUEUED')
   async function submit() {
+    if (isReading) return
     if (isDone) return onClose()
     await send(open)
   }
@@ -41,7 +43,7 @@ export function SendMany({ esims, onClose }: SendManyProps) {
       closing={Object.keys(results).length > 0 ? t.common.close : undefined}
       hasCancel={!isDone}
       submit={isDone ? t.common.close : plural(isRepeat ? t.esims.many.again : t.esims.many.send, open.length)}
-      isDisabled={open.length === 0 && !isDone}
+      isDisabled={isReading || (open.length === 0 && !isDone)}
       busy={isSending}
       onSubmit={() => void submit()}
     >
@@ -64,7 +66,7 @@ export function SendMany({ esims, onClose }: SendManyProps) {
         accept=".csv,.tsv,.txt,.xlsx,text/csv"
         clearable
         disabled={isSending}
-        onChange={(file) => file && take(file)}
+        onChange={take}
       />
       {failure && <ErrorText>{failure}</ErrorText>}
       {list?.refusal && <ErrorText>{list.refusal}</ErrorText>}
@@ -81,36 +83,37 @@ export function SendMany({ esims, onClose }: SendManyProps) {
 /** How long after the last change of the text the list is read. */
 const PAUSE_MS = 250
 
-/** Reads the list on the gateway, which has the one reader of tables. It stores nothing. */
+interface ListSource {
+  file: Blob
+  answers: FileAnswers
+}
+
+/**
+ * Reads the list on the gateway, which has the one reader of tables. It stores nothing. Until a changed list is read, the one
+ * before it is shown, but it is not what the person wants to send.
+ */
 function useTravellerList() {
-  const [source, setSource] = useState<{ file: Blob; answers: FileAnswers }>()
-  const [list, setList] = useState<TravellerList>()
-  const [failure, setFailure] = useState<string>()
+  const [source, setSource] = useState<ListSource>()
+  const [read, setRead] = useState<{ of: ListSource; list?: TravellerList; failure?: string }>()
   useEffect(() => {
-    if (source === undefined) {
-      setList(undefined)
-      return
-    }
+    if (source === undefined) return
     let isWanted = true
-    async function read({ file, answers }: { file: Blob; answers: FileAnswers }) {
-      try {
-        const found = JSON.parse(await upload('/traveller-lists', { ...answers }, file)) as TravellerList
-        if (!isWanted) return
-        setList(found)
-        setFailure(undefined)
-      } catch (error) {
-        if (isWanted) setFailure((error as Error).message)
-      }
+    async function load(of: ListSource) {
+      const result = await upload('/traveller-lists', { ...of.answers }, of.file)
+        .then((text) => ({ list: JSON.parse(text) as TravellerList }))
+        .catch((error: Error) => ({ failure: error.message }))
+      if (isWanted) setRead({ of, ...result })
     }
-    const timer = setTimeout(() => void read(source), PAUSE_MS)
+    const timer = setTimeout(() => void load(source), PAUSE_MS)
     return () => {
       isWanted = false
       clearTimeout(timer)
     }
   }, [source])
   return {
-    ...{ list, failure },
-    take: (file: Blob | undefined) => setSource(file && { file, answers: {} }),
+    ...(source !== undefined && { list: read?.list, failure: read?.failure }),
+    isReading: source !== undefined && read?.of !== source,
+    take: (file: Blob | undefined | null) => setSource(file ? { file, answers: {} } : undefined),
     answer: (answers: FileAnswers) => setSource((before) => before && { ...before, answers }),
   }
 }

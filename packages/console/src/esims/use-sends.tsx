@@ -85,7 +85,7 @@ export function useSends() {
 
 async function post({ esim, email, name }: Pair, transactionId: string): Promise<SendStatus> {
   const path = `/tenants/${esim!.tenantId}/profiles/${esim!.profileId}/share-link/mail`
-  const body = { email, transactionId, ...(name !== null && { name }) }
+  const body = { email, transactionId, onlyUnsent: true, ...(name !== null && { name }) }
   return (await call<{ sendStatus: SendStatus }>('POST', path, { body })).sendStatus
 }
 

@@ -11,7 +11,7 @@ import { queueDeliveries } from '#esims/sends/delivery-loop.ts'
 import { markOpened } from '#esims/sends/mark-opened.ts'
 import { SENDS_PER_RECIPIENT_MAX, sendEsim } from '#esims/sends/send-esim.ts'
 import { enforceRetention } from '#platform/retention/retention-loop.ts'
-import { addDealer, type Dealer } from '#test/harness/api-node.ts'
+import { addDealer, type Dealer, OPERATOR } from '#test/harness/api-node.ts'
 import { type SmtpReceiver, startSmtpReceiver } from '#test/harness/servers/smtp-receiver.ts'
 import { createTopUpTestbed, type Esim, type TopUpTestbed } from '#test/orders/topups/topup-testbed.ts'
 
@@ -154,6 +154,30 @@ it('a send is refused in the order of its checks, and a refused one leaves no tr
   expect((await send(refused)).code).toBe('101007')
   expect(await statusOf(refused.transactionId)).toBeUndefined()
   expect((await send(body)).code).toBe('000000')
+})
+
+it('with onlyUnsent, two people’s lists do not give one eSIM to two travellers', async () => {
+  const { tenantId } = bed.dealer
+  const list = (body: ReturnType<typeof to>, node = bed.node) =>
+    sendEsim(node.deps, tenantId, { ...body, onlyUnsent: true }, OPERATOR)
+  const bodies = [to({ email: 'mei@traveller.test' }), to({ email: 'li@traveller.test' })]
+  const sent = await Promise.allSettled(bodies.map((body, index) => list(body, bed.nodes[index])))
+  const first = sent.findIndex(({ status }) => status === 'fulfilled')
+  expect(sent[1 - first]).toMatchObject({ status: 'rejected', reason: { status: 409, code: 'ALREADY_SENT' } })
+  expect(await list(bodies[first]!)).toMatchObject({ isReplay: true })
+  await query(`update esim_sends set send_status = 'FAILED'`)
+  expect(await list(to())).toMatchObject({ isReplay: false, answer: { sendStatus: 'QUEUED' } })
+  await expect(list(to())).rejects.toMatchObject({ code: 'ALREADY_SENT' })
+  // A person who sends it again from its own page wants to.
+  expect((await sendEsim(bed.node.deps, tenantId, to(), OPERATOR)).isReplay).toBe(false)
+  // That of an order counts before its e-mail is queued.
+  const transactionId = randomUUID()
+  const line = { packageCode: 'JP_1_7', count: 1, deliverTo: { email: EMAIL } }
+  await bed.json(bed.dealer, 'esim/order', { transactionId, packageInfoList: [line] })
+  await bed.order(bed.dealer, transactionId, 'DELIVERED')
+  const { profileList } = (await bed.json(bed.dealer, 'esim/query', { transactionId })).data
+  const { esimTranNo } = profileList[0]
+  await expect(list(to({ esimTranNo }))).rejects.toMatchObject({ code: 'ALREADY_SENT' })
 })
 
 it('an order is sent once its eSIM is there, once, and a repeat neither changes nor repeats it', async () => {

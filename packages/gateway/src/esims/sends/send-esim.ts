@@ -3,6 +3,7 @@ import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import type { Cipher } from '@dealer-esim/lib/crypto.ts'
 import { firstUuidAt } from '@dealer-esim/lib/ids.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
+import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import sql, { raw } from 'sql-template-tag'
 import { queueTravellerMail } from '#alerts/mail/mail-queue.ts'
 import { shareMail } from '#alerts/mail/mail-texts.ts'
@@ -25,6 +26,8 @@ export interface SendDeps extends Pick<Deps, 'links' | 'linkKey' | 'ids'> {
 export interface SendInput extends EsimReference, Traveller {
   transactionId: string
   brand?: string | undefined
+  /** Refuses an eSIM that was sent already, so that two people's lists do not give it to two travellers. */
+  onlyUnsent?: boolean | undefined
 }
 
 const SEND_MAIL = 'SHARE_LINK'
@@ -39,7 +42,7 @@ export const SENDS_PER_RECIPIENT_MAX = 5
  * under the wallet's lock, which guards the transactionIds of orders, actions and sends.
  *
  * @param by the dealer's person who sends it in the console, where the page of an installed eSIM is sent too
- * @throws ApiError 200012, 310403, 200018, 200019, 200002, 101007, in this order
+ * @throws ApiError 200012, 310403, 200018, 200019, 200002, 101007, in this order; Refusal before 101007 for `onlyUnsent`
  */
 export async function sendEsim(
   deps: SendDeps,
@@ -61,6 +64,7 @@ export async function sendEsim(
     if (deps.config.smtpUrl === undefined) throw new ApiError('200019')
     const page = await findPage(tx, tenantId, esim.profileId)
     if (by === undefined ? !page.isInstallable : !page.isShared) throw new ApiError('200002', { data: stateOf(page) })
+    if (input.onlyUnsent) await refuseSent(tx, tenantId, esim)
     await refuseTooMany(tx, deps, tenantId, sealed)
     touchWallet(tx, wallet)
     const sendId = deps.ids.uuid()
@@ -144,6 +148,20 @@ async function findPage(tx: Tx, tenantId: string, profileId: string): Promise<Pa
 
 function stateOf({ esimStatus, smdpStatus, suspended }: Page) {
   return { esimStatus, smdpStatus, suspended, actionNo: null, orderNo: null }
+}
+
+/** The send of an order whose eSIM has arrived but has not been sent yet counts too. @throws Refusal */
+async function refuseSent(
+  tx: Tx,
+  tenantId: string,
+  { orderId, itemNo }: { orderId: string; itemNo: number },
+): Promise<void> {
+  const sent = await tx.query(sql`
+    select from esim_sends
+    where tenant_id = ${tenantId} and order_id = ${orderId} and item_no = ${itemNo} and send_status <> 'FAILED' limit 1`)
+  if (sent.length === 0) return
+  const message = 'This eSIM has already been sent to a traveller. Send another eSIM to this one.'
+  throw new Refusal(409, 'ALREADY_SENT', message)
 }
 
 /** Those of orders do not count: each costs an eSIM. @throws ApiError 101007 */

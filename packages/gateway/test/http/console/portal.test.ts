@@ -253,6 +253,8 @@ it('a traveller is found by the exact address and is in lists and files, only fo
   const dealer = await signIn('DEALER_STAFF', tenantId)
   const path = `/tenants/${tenantId}/profiles/${esim.esimTranNo}/share-link/mail`
   expect((await dealer.call('POST', path, { email, name })).body).toEqual({ sendStatus: 'QUEUED' })
+  const again = await dealer.call('POST', path, { email: 'other@traveller.test', onlyUnsent: true })
+  expect(again).toMatchObject({ status: 409, body: { code: 'ALREADY_SENT' } })
   const other = await dealerWith(1)
   const may = [dealer, await signIn('OPERATOR_STAFF', null)]
   const mayNot = [await signIn('OPERATOR_READ_ONLY', null), other.person]

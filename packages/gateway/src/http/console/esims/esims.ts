@@ -94,6 +94,9 @@ export type ProfileCodes = Static<typeof codes>
 /** A traveller in the body of a request. */
 export const traveller = { email: line(EMAIL_LENGTH_MAX, 3), name: Type.Optional(line(TRAVELLER_NAME_LENGTH_MAX)) }
 
+/** Refuses an eSIM that another person has sent since the list of eSIMs was read. */
+const onlyUnsent = Type.Optional(Type.Literal(true, { description: 'Refuse an eSIM that was sent already' }))
+
 const shareLink = Type.Object({
   shareUrl: nullable(Type.String({ description: 'null: the eSIM has ended' })),
   qr: nullable(Type.String({ description: 'The link as a QR code, SVG' })),
@@ -211,12 +214,12 @@ export const profileRoutes: Route[] = [
     sessionOnly: true,
     summary: 'Send the link to the traveller’s page of an eSIM by e-mail. Limited per day. Audited',
     params: profileParams,
-    body: Type.Object({ ...traveller, transactionId: Type.Optional(transactionId()) }, CLOSED),
+    body: Type.Object({ ...traveller, transactionId: Type.Optional(transactionId()), onlyUnsent }, CLOSED),
     ratePerMinute: SHARE_MAILS_PER_MINUTE,
     answer: Type.Object({ sendStatus: Type.Enum(SEND_STATUSES) }),
     async handle({ deps, by }, { params, body }) {
-      const { email, name, transactionId = `console-${deps.ids.uuid()}` } = body
-      const to = { email: checkAddress(email), name, transactionId, esimTranNo: params.profileId }
+      const { email, transactionId = `console-${deps.ids.uuid()}`, ...rest } = body
+      const to = { ...rest, email: checkAddress(email), transactionId, esimTranNo: params.profileId }
       const { answer } = await sendEsim(deps, params.tenantId, to, by)
       return { sendStatus: answer.sendStatus }
     },

@@ -4,7 +4,15 @@ import { chooseTargets, pairsOf } from './send-pairs.ts'
 
 const esim = (profileId: string, more: Partial<ProfileRow> = {}) =>
   ({
-    ...{ profileId, entryNo: 1, itemNo: 1, esimStatus: 'GOT_RESOURCE', smdpStatus: 'RELEASED', sendStatus: null },
+    ...{
+      profileId,
+      entryNo: 1,
+      itemNo: 1,
+      esimStatus: 'GOT_RESOURCE',
+      smdpStatus: 'RELEASED',
+      sendStatus: null,
+      isSent: false,
+    },
     ...more,
   }) as ProfileRow
 const line = (row: number, email: string, fault: string | null = null) => ({ row, name: null, email, fault })
@@ -13,11 +21,13 @@ const given = (pairs: ReturnType<typeof pairsOf>['pairs']) => pairs.map((pair) =
 it('takes the eSIMs that can be sent, in the order in which they were bought', () => {
   const esims = [
     ...[esim('c', { entryNo: 10 }), esim('b', { entryNo: 9, itemNo: 2 }), esim('a', { entryNo: 9 })],
-    ...[esim('sent', { sendStatus: 'SENT' }), esim('bounced', { sendStatus: 'FAILED', entryNo: 11 })],
+    ...[esim('sent', { sendStatus: 'SENT', isSent: true }), esim('bounced', { sendStatus: 'FAILED', entryNo: 11 })],
+    // Its traveller has it, although a later e-mail has failed.
+    esim('sent before', { sendStatus: 'FAILED', isSent: true }),
     ...[esim('installed', { smdpStatus: 'ENABLED' }), esim('ended', { esimStatus: 'CANCEL' })],
   ]
   const { targets, skipped } = chooseTargets(esims)
-  expect([targets.map(({ profileId }) => profileId), skipped]).toEqual([['a', 'b', 'c', 'bounced'], 3])
+  expect([targets.map(({ profileId }) => profileId), skipped]).toEqual([['a', 'b', 'c', 'bounced'], 4])
 })
 
 it('gives a line with a fault no eSIM, and says which lines and eSIMs are left', () => {

@@ -15,7 +15,7 @@ export interface Pair extends Omit<Line, 'fault'> {
 /** The eSIMs that can be sent to travellers, in the order in which they were bought: neither installed nor sent yet. */
 export function chooseTargets(esims: readonly ProfileRow[]): { targets: ProfileRow[]; skipped: number } {
   const targets = esims
-    .filter(({ sendStatus }) => sendStatus === null || sendStatus === 'FAILED')
+    .filter(({ isSent }) => !isSent)
     .filter(({ esimStatus }) => esimStatus === 'GOT_RESOURCE')
     .filter(({ smdpStatus }) => smdpStatus === null || smdpStatus === 'RELEASED')
     .sort((a, b) => a.entryNo - b.entryNo || a.itemNo - b.itemNo)

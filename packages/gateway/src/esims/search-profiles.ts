@@ -53,6 +53,8 @@ export interface FoundProfile {
   traveller: Buffer | null
   sendStatus: SendStatus | null
   sentAt: Date | null
+  /** It has a send that has not failed, even if a later one has. */
+  isSent: boolean
 }
 
 export interface ProfileFilter {
@@ -100,7 +102,8 @@ async function readProfiles(db: Pick<Db, 'query'>, keys: RowKey[]): Promise<Foun
            p.total_volume, p.order_usage, p.usage_update_time,
            p.total_duration, p.duration_unit, p.install_before, p.installation_time,
            p.activate_time, p.expired_time, p.created_at,
-           p.updated_at, s.traveller, s.send_status, s.created_at as sent_at
+           p.updated_at, s.traveller, s.send_status, s.created_at as sent_at,
+           coalesce(s.is_sent, false) as is_sent
     from unnest(${keys.map((key) => key.tenantId)}::uuid[], ${keys.map((key) => key.id)}::uuid[])
            with ordinality as k (tenant_id, profile_id, place)
     join profiles p on p.tenant_id = k.tenant_id and p.profile_id = k.profile_id
@@ -108,7 +111,7 @@ async function readProfiles(db: Pick<Db, 'query'>, keys: RowKey[]): Promise<Foun
     join orders o on o.tenant_id = p.tenant_id and o.order_id = p.order_id
     join order_items i on i.tenant_id = p.tenant_id and i.order_id = p.order_id and i.item_no = p.item_no
     left join lateral (
-      select traveller, send_status, created_at from esim_sends s
+      select traveller, send_status, created_at, bool_or(send_status <> 'FAILED') over () as is_sent from esim_sends s
       where s.tenant_id = p.tenant_id and s.order_id = p.order_id and s.item_no = p.item_no
       order by s.send_id desc limit 1) s on true
     order by k.place`)

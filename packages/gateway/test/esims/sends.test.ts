@@ -7,6 +7,7 @@ import { createLog } from '@dealer-esim/lib/telemetry/json-log.ts'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { sendDueMails } from '#alerts/mail/send-mail.ts'
 import type { Deps } from '#deps.ts'
+import { searchProfiles } from '#esims/search-profiles.ts'
 import { queueDeliveries } from '#esims/sends/delivery-loop.ts'
 import { markOpened } from '#esims/sends/mark-opened.ts'
 import { SENDS_PER_RECIPIENT_MAX, sendEsim } from '#esims/sends/send-esim.ts'
@@ -160,16 +161,23 @@ it('with onlyUnsent, two people’s lists do not give one eSIM to two travellers
   const { tenantId } = bed.dealer
   const list = (body: ReturnType<typeof to>, node = bed.node) =>
     sendEsim(node.deps, tenantId, { ...body, onlyUnsent: true }, OPERATOR)
+  const found = async () =>
+    (await searchProfiles(bed.node.deps.db, { tenantId, profileId: esim.esimTranNo }, { limit: 1 })).profiles[0]
+  expect(await found()).toMatchObject({ sendStatus: null, isSent: false })
   const bodies = [to({ email: 'mei@traveller.test' }), to({ email: 'li@traveller.test' })]
   const sent = await Promise.allSettled(bodies.map((body, index) => list(body, bed.nodes[index])))
   const first = sent.findIndex(({ status }) => status === 'fulfilled')
   expect(sent[1 - first]).toMatchObject({ status: 'rejected', reason: { status: 409, code: 'ALREADY_SENT' } })
   expect(await list(bodies[first]!)).toMatchObject({ isReplay: true })
   await query(`update esim_sends set send_status = 'FAILED'`)
+  expect(await found()).toMatchObject({ sendStatus: 'FAILED', isSent: false })
   expect(await list(to())).toMatchObject({ isReplay: false, answer: { sendStatus: 'QUEUED' } })
   await expect(list(to())).rejects.toMatchObject({ code: 'ALREADY_SENT' })
-  // A person who sends it again from its own page wants to.
-  expect((await sendEsim(bed.node.deps, tenantId, to(), OPERATOR)).isReplay).toBe(false)
+  // A person who sends it again from its own page wants to. If that fails, the first traveller still has it.
+  const again = to()
+  expect((await sendEsim(bed.node.deps, tenantId, again, OPERATOR)).isReplay).toBe(false)
+  await query(`update esim_sends set send_status = 'FAILED' where transaction_id = $1`, again.transactionId)
+  expect(await found()).toMatchObject({ sendStatus: 'FAILED', isSent: true })
   // That of an order counts before its e-mail is queued.
   const transactionId = randomUUID()
   const line = { packageCode: 'JP_1_7', count: 1, deliverTo: { email: EMAIL } }

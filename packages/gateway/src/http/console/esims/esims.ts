@@ -76,6 +76,7 @@ export const profileRow = Type.Object({
   ),
   sendStatus: nullable(Type.Enum(SEND_STATUSES)),
   sentAt: nullable(time()),
+  isSent: Type.Boolean({ description: 'A send has not failed, even if a later one has' }),
 })
 export type ProfileRow = Static<typeof profileRow>
 

@@ -3,6 +3,7 @@ import { Check } from 'typebox/value'
 import { describe, expect, test } from 'vitest'
 import { isCode } from '#codes/codes.ts'
 import { type OperationName, operationNames, operations } from '#schemas/operations.ts'
+import { TEXT_PATTERNS } from '#schemas/text-patterns.ts'
 import { listFaults } from './faults.ts'
 import { parseRequest } from './parse-request.ts'
 
@@ -285,4 +286,19 @@ test('an empty callback URL is reported as a single fault, with a hint that null
     code: '000107',
     details: [{ field: 'callbackUrl', reason: 'Send null to remove it, or use 1 to 2048 characters.' }],
   })
+})
+
+describe('an e-mail address is one address in the header of an e-mail too', () => {
+  const send = (email: string) => ({ transactionId: 'T', esimTranNo: '0190a5c8-7b1e-7000-8000-000000000001', email })
+  const isAccepted = (email: string) => parseRequest('esim/profile/send', send(email)).ok
+  const published = new RegExp(TEXT_PATTERNS.email.published)
+
+  test.each(
+    [...'<>()[],;:\\"'].flatMap((char) => [`a${char}b@example.com`, `a@exam${char}ple.com`, `a@example.c${char}m`]),
+  )('refuses %s', (email) => expect([isAccepted(email), published.test(email)]).toEqual([false, false]))
+
+  test.each(["o'neil+tag@mail.example.com", 'mei_ta-naka!#$%&*/=?^`{|}~@example.com', '田中@例え.jp'])(
+    'accepts %s',
+    (email) => expect([isAccepted(email), published.test(email)]).toEqual([true, true]),
+  )
 })

@@ -52,11 +52,14 @@ export const TEXT_PATTERNS = {
     pattern: '^[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*$',
     advice: 'Use a BCP 47 language tag, such as de or zh-Hans.',
   },
-  /** Checks only the form: only a mail shows whether the address exists. */
+  /**
+   * Checks only the form: only a mail shows whether the address exists. The characters of address lists are refused, so that
+   * a mail goes to one address: a header reads `1,mei@example.com` as two.
+   */
   email: {
     pattern:
-      '^[^\\s@\\u0000-\\u001f\\u007f\\p{Cs}]+@[^\\s@.\\u0000-\\u001f\\u007f\\p{Cs}]+(\\.[^\\s@.\\u0000-\\u001f\\u007f\\p{Cs}]+)+$',
-    published: '^[^\\s@]+@[^\\s@.]+(\\.[^\\s@.]+)+$',
+      '^[^\\s@<>()\\[\\],;:\\\\"\\u0000-\\u001f\\u007f\\p{Cs}]+@[^\\s@.<>()\\[\\],;:\\\\"\\u0000-\\u001f\\u007f\\p{Cs}]+(\\.[^\\s@.<>()\\[\\],;:\\\\"\\u0000-\\u001f\\u007f\\p{Cs}]+)+$',
+    published: '^[^\\s@<>()\\[\\],;:\\\\"]+@[^\\s@.<>()\\[\\],;:\\\\"]+(\\.[^\\s@.<>()\\[\\],;:\\\\"]+)+$',
     advice: 'Use an e-mail address, such as traveller@example.com.',
   },
   brand: {

@@ -108,7 +108,8 @@ const TEXTS = {
 
 const UNPRINTABLE = /[\u0000-\u0009\u000b-\u001f\u007f\p{Cs}]/u
 const UNPRINTABLE_OR_NEW_LINE = /[\u0000-\u001f\u007f\p{Cs}]/u
-const EMAIL = /^[^\s@]+@[^\s@.]+(?:\.[^\s@.]+)+$/
+/** Without the characters of address lists: a header of an e-mail reads `1,mei@example.com` as two addresses. */
+const EMAIL = /^[^\s@<>()[\],;:\\"]+@[^\s@.<>()[\],;:\\"]+(?:\.[^\s@.<>()[\],;:\\"]+)+$/
 
 const WALLET_MEMBERS = new Set<keyof Settings>(['creditLimit', 'dailySpendLimit', 'lowBalanceThreshold'])
 

@@ -46,3 +46,43 @@ it('asks for columns that it does not know, and refuses what it cannot read', as
   const { lines: first, refusal } = await read(many)
   expect([first.length, refusal]).toEqual([LINES_MAX, expect.stringMatching(/at most 200/)])
 })
+
+const LIST = 'Mei Tanaka,mei@example.com\nLi,li@example.com\n'
+const NO_HEADER = /^Add a first row with the column names: name, email\./
+
+it.each([
+  ['a byte-order mark', `\uFEFF${LIST}`],
+  ['white space first', ` \n${LIST}`],
+])('reads a list without column names that begins with %s', async (_, text) => {
+  expect((await read(text)).lines).toMatchObject([{ email: 'mei@example.com' }, { email: 'li@example.com' }])
+})
+
+it.each([
+  ['three cells', Buffer.from('Mei,Tanaka,mei@example.com\nLi,Wei,li@example.com'), NO_HEADER],
+  ['two addresses', Buffer.from('mei@example.com,mei@example.org\nli@example.com,li@example.org'), NO_HEADER],
+  ['UTF-16', Buffer.from(`\uFEFF${LIST}`, 'utf16le'), NO_HEADER],
+  ['big-endian UTF-16', Buffer.from(`\uFEFF${LIST}`, 'utf16le').swap16(), NO_HEADER],
+  ['a ZIP archive', Buffer.from(`PK\u0003\u0004${LIST}`), /ZIP archive/],
+  ['a PDF', Buffer.from(`%PDF-1.7 ${LIST}`), /PDF/],
+])('makes no traveller a column name: %s', async (_, file, refusal) => {
+  expect(await readTravellers(file)).toEqual({ lines: [], refusal: expect.stringMatching(refusal), question: null })
+})
+
+it('reads column names in UTF-16', async () => {
+  const { lines } = await readTravellers(Buffer.from(`\uFEFFname,email\n${LIST}`, 'utf16le'))
+  expect(lines.map(({ row, email }) => [row, email])).toEqual([
+    [2, 'mei@example.com'],
+    [3, 'li@example.com'],
+  ])
+})
+
+it.each([
+  '1,mei@example.com',
+  'Mei<mei@example.com>',
+  'group:mei@example.com;',
+  '"mei"@example.com',
+  'mei@[192.0.2.1]',
+])('refuses %s, which a header of an e-mail reads as something else', async (email) => {
+  const { lines } = await read(`name\temail\nMei\t${email.replaceAll('"', '""').replace(/^(.*"".*)$/, '"$1"')}`)
+  expect(lines).toMatchObject([{ email, fault: `“${email}” is not an e-mail address.` }])
+})

@@ -1,4 +1,5 @@
 import { EMAIL_LENGTH_MAX, TRAVELLER_NAME_LENGTH_MAX } from '@dealer-esim/contract'
+import { findOtherKind } from '@dealer-esim/lib/table-files/file-kind.ts'
 import { openTable, type TableAnswers, type TableRow } from '@dealer-esim/lib/table-files/read-table.ts'
 import { headerKey, type KnownColumns } from '@dealer-esim/lib/table-files/table-columns.ts'
 import { type FileQuestion, UnreadableFile } from '@dealer-esim/lib/table-files/unreadable-file.ts'
@@ -32,9 +33,10 @@ const ROW_LENGTH_MAX = 1_000
  */
 export async function readTravellers(file: Uint8Array, answers: TableAnswers = {}): Promise<TravellerList> {
   const lines: TravellerLine[] = []
-  const header = headerFor(file)
+  const text = withoutMark(file)
+  const header = headerFor(text)
   try {
-    const source = sourceOf(header === undefined ? [file] : [Buffer.from(header), file])
+    const source = sourceOf(header === undefined ? [file] : [Buffer.from(header), text])
     const table = await openTable(source, { columns: COLUMNS, answers, isSecret: false, rowLengthMax: ROW_LENGTH_MAX })
     for await (const row of table.rows) {
       if (lines.length === LINES_MAX) {
@@ -45,6 +47,8 @@ export async function readTravellers(file: Uint8Array, answers: TableAnswers = {
     }
   } catch (error) {
     if (!(error instanceof UnreadableFile)) throw error
+    if (header === undefined && hasTravellerFirst(text, error.question))
+      return { lines, refusal: NO_HEADER, question: null }
     return { lines, refusal: error.message, question: error.question ?? null }
   }
   return { lines, refusal: null, question: null }
@@ -67,18 +71,43 @@ const COLUMNS: KnownColumns = {
   check: (columns) => (columns.includes('email') ? undefined : 'The header must have email, and may have name.'),
 }
 
+const NO_HEADER =
+  'Add a first row with the column names: name, email. Without it, each row must be one name and one e-mail address.'
+
 /** The start of a file that is long enough for its first line. */
 const HEAD_LENGTH = 2_000
 
 /** The row of column names for a list that begins with a traveller; undefined: it has its own, or cannot be read without. */
 function headerFor(file: Uint8Array): string | undefined {
-  const head = Buffer.from(file.subarray(0, HEAD_LENGTH)).toString()
-  const first = head.split(/\r?\n/).find((line) => line.trim() !== '')
-  if (first === undefined || !first.includes('@') || head.startsWith('\uFEFF')) return undefined
+  const first = firstLine(file)
+  if (!first.includes('@')) return undefined
   const separator = ['\t', ';', ','].find((one) => first.includes(one)) ?? ','
   const cells = first.split(separator)
   const columns = cells.map((cell) => (cell.includes('@') ? 'email' : 'name'))
   return new Set(columns).size === columns.length ? `${columns.join(separator)}\n` : undefined
+}
+
+/** True if the first row, which was read as column names, is a traveller: no answer to a question would give it an eSIM. */
+function hasTravellerFirst(file: Uint8Array, question: FileQuestion | undefined): boolean {
+  if (question?.kind === 'COLUMNS') return question.headers.some(({ header }) => header.includes('@'))
+  return firstLine(file).includes('@')
+}
+
+/** Empty for what is not text in an encoding that extends ASCII, such as a workbook. */
+function firstLine(file: Uint8Array): string {
+  const isUtf16 = UTF_16_MARKS.some(([one, two]) => file[0] === one && file[1] === two)
+  if (isUtf16 || findOtherKind(file) !== undefined) return ''
+  const head = Buffer.from(file.subarray(0, HEAD_LENGTH)).toString()
+  return head.split(/\r?\n/).find((line) => line.trim() !== '') ?? ''
+}
+
+const UTF_16_MARKS = [
+  [0xff, 0xfe],
+  [0xfe, 0xff],
+] as const
+
+function withoutMark(file: Uint8Array): Uint8Array {
+  return file[0] === 0xef && file[1] === 0xbb && file[2] === 0xbf ? file.subarray(3) : file
 }
 
 function lineOf(columns: readonly string[], { row, cells, fault }: TableRow, headerRows: number): TravellerLine {

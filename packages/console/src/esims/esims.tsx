@@ -120,14 +120,19 @@ export function EsimsPage() {
 /** The bar above the list while eSIMs are selected. */
 function EsimBulk({ esims, onClear }: { esims: ProfileRow[]; onClear(): void }) {
   const [isSending, setIsSending] = useState(false)
+  const isOfOneDealer = new Set(esims.map(({ tenantId }) => tenantId)).size === 1
   return (
     <Group gap="xs" className="list-bar" data-bulk>
       <Text size="sm" fw={600}>
         {plural(t.lists.bulk.selected, esims.length)}
       </Text>
-      <Button size="xs" variant="default" onClick={() => setIsSending(true)}>
-        {t.esims.many.title}
-      </Button>
+      {isOfOneDealer ? (
+        <Button size="xs" variant="default" onClick={() => setIsSending(true)}>
+          {t.esims.many.title}
+        </Button>
+      ) : (
+        <Text size="sm">{t.esims.many.severalDealers}</Text>
+      )}
       <Button size="xs" variant="subtle" onClick={onClear}>
         {t.lists.bulk.clear}
       </Button>

@@ -2,7 +2,7 @@ import { LINE_COUNT_MAX } from '@dealer-esim/contract'
 import type { WalletView } from '@dealer-esim/gateway/http/console/wallet/wallet.ts'
 import { ActionIcon, Alert, Button, Group, NumberInput, TextInput } from '@mantine/core'
 import { IconMinus, IconPlus, IconX } from '@tabler/icons-react'
-import { type FormEvent, useRef } from 'react'
+import { type FormEvent, type KeyboardEvent, useRef, useState } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'
 import { packageTitleText } from '#catalogue/package-title.ts'
 import { formFields } from '#parts/form-values.ts'
@@ -92,7 +92,7 @@ export function Cart({ tenantId, transactionId, lines, isMailPossible, onChange 
           />
         ))}
         <form className="panel-part purchase-sums" onSubmit={buy}>
-          {isMailPossible && <Traveller />}
+          {isMailPossible && count === 1 && <Traveller />}
           <dl>
             <Sum name={t.wallet.balance} value={balance} currency={currencyCode} />
             <Sum name={t.portal.balanceAfter} value={after} currency={currencyCode} />
@@ -131,8 +131,9 @@ export function Cart({ tenantId, transactionId, lines, isMailPossible, onChange 
   )
 }
 
-/** To whom the eSIMs go by themselves once they are there. */
+/** To whom the eSIM goes by itself once it is there: several go to several travellers, who are named later. */
 function Traveller() {
+  const [name, setName] = useState('')
   return (
     <fieldset className="purchase-traveller">
       <legend>{t.portal.traveller}</legend>
@@ -143,6 +144,8 @@ function Traveller() {
           placeholder={t.portal.name}
           maxLength={80}
           autoComplete="off"
+          onChange={({ currentTarget: { value } }) => setName(value)}
+          onKeyDown={goOnWithEnter}
         />
         <TextInput
           name="email"
@@ -151,11 +154,22 @@ function Traveller() {
           placeholder={t.portal.email}
           maxLength={254}
           autoComplete="off"
+          required={name.trim() !== ''}
+          onKeyDown={goOnWithEnter}
         />
       </Group>
       <Hint size="xs">{t.portal.travellerText}</Hint>
     </fieldset>
   )
+}
+
+/** Enter goes to the next field and then to the button: people who type a name have not decided to buy yet. */
+function goOnWithEnter(event: KeyboardEvent<HTMLInputElement>) {
+  const isEnter = event.key === 'Enter' && !event.nativeEvent.isComposing
+  if (!isEnter) return
+  event.preventDefault()
+  const stops = [...event.currentTarget.form!.querySelectorAll<HTMLElement>('input, [data-buy]')]
+  stops[stops.indexOf(event.currentTarget) + 1]?.focus()
 }
 
 function Sum(props: { name: string; value: number; currency: string; isMain?: boolean }) {

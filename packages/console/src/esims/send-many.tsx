@@ -9,7 +9,7 @@ import { Dialog } from '#parts/dialog.tsx'
 import { ErrorText } from '#parts/load-states.tsx'
 import { Hint } from '#parts/values.tsx'
 import { interpolate, plural, t } from '#strings/strings.ts'
-import { chooseTargets, type Pair, pairsOf } from './send-pairs.ts'
+import { chooseTargets, type Pair, pairsOf, progressText, type Result } from './send-pairs.ts'
 import { SendResult, useSends } from './use-sends.tsx'
 
 interface SendManyProps {
@@ -28,7 +28,6 @@ export function SendMany({ esims, onClose }: SendManyProps) {
   const isRepeat = open.length > 0 && open.every(({ key }) => results[key] !== undefined)
   const isRead = !isReading && failure === undefined
   const isDone = open.length === 0 && isRead && !isSending && Object.keys(results).length > 0
-  const isOnItsWay = pairs.some(({ key }) => results[key]?.sendStatus === 'QUEUED')
   async function submit() {
     if (isReading) return
     if (isDone) return onClose()
@@ -74,7 +73,7 @@ export function SendMany({ esims, onClose }: SendManyProps) {
       {pairs.length > 0 && <Preview pairs={pairs} results={results} />}
       {left > 0 && pairs.length > 0 && <Hint>{plural(t.esims.many.left, left)}</Hint>}
       <div role="status" className="sr">
-        {isDone && (isOnItsWay ? t.esims.many.onItsWay : t.esims.many.done)}
+        {progressText({ pairs, results, isReading, isSending, isDone })}
       </div>
     </Dialog>
   )
@@ -119,9 +118,17 @@ function useTravellerList() {
 }
 
 /** Which traveller gets which eSIM, and what has become of it. */
-function Preview({ pairs, results }: { pairs: readonly Pair[]; results: ReturnType<typeof useSends>['results'] }) {
+function Preview({ pairs, results }: { pairs: readonly Pair[]; results: Record<string, Result> }) {
   return (
-    <Table.ScrollContainer minWidth={0} mah="max(14rem, 100dvh - 32rem)" type="native">
+    <Table.ScrollContainer
+      minWidth={0}
+      mah="max(14rem, 100dvh - 32rem)"
+      type="native"
+      // For the arrow keys: its rows have nothing to focus.
+      tabIndex={0}
+      role="region"
+      aria-label={t.esims.many.preview}
+    >
       <Table aria-label={t.esims.many.preview} className="send-pairs">
         <Table.Thead>
           <Table.Tr>

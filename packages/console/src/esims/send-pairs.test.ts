@@ -1,6 +1,6 @@
 import type { ProfileRow } from '@dealer-esim/gateway/http/console/esims/esims.ts'
 import { expect, it } from 'vitest'
-import { chooseTargets, pairsOf } from './send-pairs.ts'
+import { chooseTargets, pairsOf, progressText, type Result } from './send-pairs.ts'
 
 const esim = (profileId: string, more: Partial<ProfileRow> = {}) =>
   ({
@@ -49,4 +49,20 @@ it('never gives an eSIM that was sent to anybody else, however the lines are cha
     ['x@e.test', 'c'],
   ])
   expect(given(pairsOf(targets, [line(1, 'new@e.test')], sent).pairs)).toEqual([['new@e.test', 'b']])
+})
+
+it('says what was read, that e-mails are on their way, and what has become of them', () => {
+  const { pairs } = pairsOf([esim('a'), esim('b')], [line(1, 'x@e.test'), line(2, 'none', 'bad'), line(3, 'y@e.test')])
+  const [x, , y] = pairs.map(({ key }) => key)
+  const textOf = (results: Record<string, Result>, more: object = {}) =>
+    progressText({ ...{ pairs, results, isReading: false, isSending: false, isDone: false }, ...more })
+  expect(textOf({}, { isReading: true })).toBe('')
+  expect(textOf({})).toBe('3 lines read, faulty: 1.')
+  expect(textOf({}, { isSending: true })).toBe('The e-mails are being sent.')
+  const sent: Result = { sendStatus: 'SENT', isOver: true }
+  expect(textOf({ [x!]: sent, [y!]: { sendStatus: 'QUEUED', isOver: true } })).toBe('The e-mails are being sent.')
+  const failed: Result = { failure: 'no answer', isOver: false }
+  expect(textOf({ [x!]: sent, [y!]: failed })).toBe('3 lines read, faulty: 1. Sent: 1. Failed: 1.')
+  const opened: Result = { sendStatus: 'OPENED', isOver: true }
+  expect(textOf({ [x!]: sent, [y!]: opened }, { isDone: true })).toBe('Sent: 2. Failed: 0. All e-mails are sent.')
 })

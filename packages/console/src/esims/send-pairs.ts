@@ -1,6 +1,7 @@
+import type { SendStatus } from '@dealer-esim/contract'
 import type { ProfileRow } from '@dealer-esim/gateway/http/console/esims/esims.ts'
 import type { TravellerList } from '@dealer-esim/gateway/http/console/esims/traveller-lists.ts'
-import { t } from '#strings/strings.ts'
+import { interpolate, plural, t } from '#strings/strings.ts'
 
 type Line = TravellerList['lines'][number]
 
@@ -10,6 +11,15 @@ export interface Pair extends Omit<Line, 'fault'> {
   esim: ProfileRow | undefined
   /** Why nothing is sent; null: nothing is wrong. */
   fault: string | null
+}
+
+/** What has become of the e-mail of a pair. */
+export interface Result {
+  /** What the gateway says about the e-mail; absent: the call failed. */
+  sendStatus?: SendStatus
+  failure?: string
+  /** It needs no further attempt. */
+  isOver: boolean
 }
 
 /** The eSIMs that can be sent to travellers, in the order in which they were bought: neither installed nor sent yet. */
@@ -40,6 +50,30 @@ export function pairsOf(
     return { ...line, key: keyOf(line, esim), esim, fault: fault ?? noneLeft }
   })
   return { pairs, left: free.length }
+}
+
+interface Progress {
+  pairs: readonly Pair[]
+  results: Readonly<Record<string, Result>>
+  isReading: boolean
+  isSending: boolean
+  isDone: boolean
+}
+
+/** What people hear who do not see the table, such as `2 lines read, faulty: 1.` It says nothing about single e-mails on their way. */
+export function progressText({ pairs, results, isReading, isSending, isDone }: Progress): string {
+  if (isReading) return ''
+  const now = pairs.flatMap(({ key }) => results[key] ?? [])
+  if (isSending || now.some(({ sendStatus }) => sendStatus === 'QUEUED')) return t.esims.many.onItsWay
+  const failed = now.filter(({ isOver }) => !isOver).length
+  const faults = pairs.filter(({ key, fault }) => fault !== null && results[key] === undefined).length
+  return [
+    pairs.length > 0 && !isDone && plural(t.esims.many.read, pairs.length, { faults }),
+    now.length > 0 && interpolate(t.esims.many.tally, { sent: now.length - failed, failed }),
+    isDone && t.esims.many.done,
+  ]
+    .filter((sentence) => sentence !== false)
+    .join(' ')
 }
 
 /** The address is part of it, so that a corrected line is another e-mail. */

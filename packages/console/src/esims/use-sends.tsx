@@ -5,15 +5,7 @@ import { useRef, useState } from 'react'
 import { ApiError, call } from '#api/call-api.ts'
 import { StatusMark } from '#parts/values.tsx'
 import { t } from '#strings/strings.ts'
-import type { Pair } from './send-pairs.ts'
-
-interface Result {
-  /** What the gateway says about the e-mail; absent: the call failed. */
-  sendStatus?: SendStatus
-  failure?: string
-  /** It needs no further attempt. */
-  isOver: boolean
-}
+import type { Pair, Result } from './send-pairs.ts'
 
 /** How often, and for how long, the e-mails of a list are watched. */
 const WATCH_MS = 1_500

@@ -19,12 +19,19 @@ export function listViews(db: Pick<Db, 'query'>, personId: string): Promise<Save
     select view_id, list, name, search from saved_views where person_id = ${personId} order by list, lower(name)`)
 }
 
-/** Saves a view, replacing the one for the same list with the same name. It changes only a menu, so it is not audited. */
+/**
+ * Saves a view, replacing the one for the same list with the same name. It changes only a menu, so it is not audited.
+ * @throws Refusal for an address, which would stay when that of the traveller is deleted
+ */
 export async function saveView(
   { db, ids }: { db: Db; ids: Ids },
   personId: string,
   { list, name, search }: Omit<SavedView, 'viewId'>,
 ): Promise<void> {
+  if (/@|%40/.test(search)) {
+    const message = 'A view cannot hold an e-mail address. Remove it from the search, then save the view.'
+    throw new Refusal(422, 'VIEW_HAS_ADDRESS', message)
+  }
   await db.tx(async (tx) => {
     // The lock makes concurrent calls count each other's views.
     await tx.query(sql`select from people where person_id = ${personId} for update`)

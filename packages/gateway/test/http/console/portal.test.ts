@@ -274,6 +274,15 @@ it('a traveller is found by the exact address and is in lists and files, only fo
   }
 })
 
+it('a saved view holds no address of a traveller', async () => {
+  const person = await signIn('DEALER_STAFF', esim.dealer.tenantId)
+  const save = (search: string) => person.call('POST', '/account/views', { list: 'esims', name: 'Mine', search })
+  for (const search of ['iccid=mei@traveller.test', 'esimStatus=IN_USE&iccid=mei%40traveller.test'])
+    expect(await save(search)).toMatchObject({ status: 422, body: { code: 'VIEW_HAS_ADDRESS' } })
+  expect((await person.call('GET', '/account/views')).body).toEqual({ views: [] })
+  expect((await save('esimStatus=IN_USE')).status).toBe(200)
+})
+
 it('the codes of an eSIM include its QR code as a PNG image', async () => {
   const person = await signIn('DEALER_STAFF', esim.dealer.tenantId)
   const path = `/tenants/${esim.dealer.tenantId}/profiles/${esim.esimTranNo}/codes`

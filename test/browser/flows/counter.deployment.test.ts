@@ -145,6 +145,24 @@ describe.skipIf(!isBrowserAvailable())('a shop at its counter', () => {
     expect(await shop.evaluate(`document.activeElement.closest('.prices') === null`)).toBe(true)
   })
 
+  it('goes on with Enter from the traveller’s name, buys only with the button, and drops no name', async () => {
+    await loadPage(testbed, shop, '/buy?place=JP')
+    await shop.locator('[data-offer=JP_1_7]').click()
+    const hands = new Hands(shop)
+    await hands.fill(shop.getByRole('textbox', { name: 'Name of the traveller' }), 'Mei Tanaka')
+    await hands.press('Enter')
+    expect(await shop.evaluate('document.activeElement.name')).toBe('email')
+    await hands.press('Enter')
+    expect(await hands.focusedName()).toBe('Buy 1 eSIM for USD 4.50')
+    await hands.press('Enter')
+    await expect.poll(() => shop.evaluate('document.activeElement.name')).toBe('email')
+    expect(await shop.evaluate('document.activeElement.validity.valueMissing')).toBe(true)
+    expect(new URL(shop.url()).pathname).toMatch(/\/buy$/)
+    // Several eSIMs are for several travellers.
+    await shop.getByRole('button', { name: 'One more' }).click()
+    await shop.getByRole('textbox', { name: 'Name of the traveller' }).waitFor({ state: 'detached' })
+  })
+
   it('hears price, delivery and sending from a screen reader, and never loses the focus', async () => {
     await loadPage(testbed, shop, '/buy')
     const kept = () => isFocusKept(shop)
@@ -258,8 +276,15 @@ describe.skipIf(!isBrowserAvailable())('a dealer with twenty travellers', () => 
     await button(dealer, 'Send 1 e-mail').click()
     await dealer.locator('[data-pair="1"]').getByText('Not delivered').waitFor({ timeout: 60_000 })
     smtp.refusals = {}
+    // A list that could not be read is not the one before it.
+    await dealer.route('**/traveller-lists**', (route) => route.abort())
+    await list.fill('Another, another@people.test')
+    await dealer.locator('[data-pair]').first().waitFor({ state: 'detached' })
+    expect(await dealer.locator('[role=dialog] [type=submit]').isDisabled()).toBe(true)
+    await dealer.unroute('**/traveller-lists**')
     await list.fill(TRAVELLERS.join('\n'))
     await dealer.locator('[data-pair="20"]').waitFor()
+    await expect.poll(() => announced(dealer)).toContain('20 lines read, faulty: 0.')
     await click(button(dealer, 'Send 20 e-mails'))
     await dealer.getByText('All e-mails are sent.').waitFor({ timeout: 120_000 })
     expect(clicks).toBeLessThanOrEqual(CLICKS_MAX)

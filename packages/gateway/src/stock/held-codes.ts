@@ -38,12 +38,17 @@ export async function holdUnsoldCodes({ db, ids }: { db: Db; ids: Ids }): Promis
   }
 }
 
-/** The batches with held codes. Reads all codes that are not sold. */
-export async function listHeldBatches(db: Pick<Db, 'query'>): Promise<HeldBatch[]> {
+/**
+ * The batches with held codes. Reads all codes that are not sold.
+ * @param since leaves out codes that an earlier restore holds
+ */
+export async function listHeldBatches(db: Pick<Db, 'query'>, since: Date | null = null): Promise<HeldBatch[]> {
   const rows = await db.query<Batch & { held: bigint }>({
     text: `select b.supplier, b.batch_id, b.product_code, b.batch_name, c.held
-           from (select supplier, batch_id, count(*) as held from stock_codes where held_at is not null group by 1, 2) c
+           from (select supplier, batch_id, count(*) as held from stock_codes
+                 where held_at >= coalesce($1, '-infinity'::timestamptz) group by 1, 2) c
            join stock_batches b using (supplier, batch_id) order by b.supplier, b.batch_id`,
+    values: [since],
   })
   return rows.map((row) => ({ ...row, held: Number(row.held) }))
 }
@@ -51,13 +56,22 @@ export async function listHeldBatches(db: Pick<Db, 'query'>): Promise<HeldBatch[
 /** Which codes of a batch have left it since the backup. */
 export type SoldSince = { kind: 'ALL' } | { kind: 'NONE' } | { kind: 'ICCIDS'; iccids: readonly string[] }
 
+interface HeldRelease {
+  supplier: string
+  batchId: string
+  sold: SoldSince
+  evidence: string
+  /** Leaves out codes that an earlier restore holds. */
+  since?: Date
+}
+
 /**
  * Ends the hold of a batch: what was sold is never sold again, the rest is on sale.
  * @throws Refusal if the batch has no held codes, or an ICCID is not in it; nothing is then changed
  */
 export async function releaseHeldCodes(
   deps: { db: Db; ids: Ids; wake: Pick<Wakeups<'stock'>, 'wake'> },
-  { supplier, batchId, sold, evidence }: { supplier: string; batchId: string; sold: SoldSince; evidence: string },
+  { supplier, batchId, sold, evidence, since }: HeldRelease,
   by: By,
 ): Promise<{ sold: number; onSale: number }> {
   const released = await deps.db.tx(async (tx) => {
@@ -67,17 +81,18 @@ export async function releaseHeldCodes(
     })
     if (!batch) throw notFound('batch', batchId)
     if (sold.kind === 'ICCIDS') await requireInBatch(tx, batch, sold.iccids)
-    const isSold = { ALL: 'true', NONE: 'false', ICCIDS: 'iccid = any ($4::text[])' }[sold.kind]
+    const isHeld = `held_at >= coalesce($4, '-infinity'::timestamptz)`
+    const isSold = { ALL: 'true', NONE: 'false', ICCIDS: 'iccid = any ($5::text[])' }[sold.kind]
     const iccids = sold.kind === 'ICCIDS' ? [sold.iccids] : []
     // A key that no item has: the code counts as sold, and no order can receive it.
     const soldCodes = await changeAll(
       tx,
       batch,
       `state = 'RESERVED', key = 'before-restore-' || c.code_id, held_at = null`,
-      `held_at is not null and ${isSold}`,
-      iccids,
+      `${isHeld} and ${isSold}`,
+      [since ?? null, ...iccids],
     )
-    const onSale = await changeAll(tx, batch, `state = 'FREE', held_at = null`, 'held_at is not null')
+    const onSale = await changeAll(tx, batch, `state = 'FREE', held_at = null`, isHeld, [since ?? null])
     if (soldCodes + onSale === 0) {
       throw new Refusal(
         409,

@@ -1,5 +1,5 @@
 import type { Ids } from '@dealer-esim/lib/ids.ts'
-import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
+import { joinTransaction, type Tx } from '@dealer-esim/lib/postgres/db.ts'
 import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
 import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
 import type { Topic } from '#deps.ts'
@@ -50,19 +50,41 @@ export async function releaseDealers(deps: ReleaseDeps, { tenantIds, acceptedDou
 
 /**
  * Ends a recovery after which nothing can be in doubt, because nothing was sold since the backup: the gateway was moved to
- * another server. Held codes are for sale again. Open orders that a worker has put under review stay there.
+ * another server. Codes that this recovery holds are for sale again; those that an earlier one holds stay held. Open orders
+ * that a worker has put under review stay there.
+ * @throws Refusal if an earlier recovery has not ended either, or dealers were released
  */
 export async function endWithoutSales(deps: ReleaseDeps, evidence: string, by: By): Promise<void> {
   const because = parseEvidence(evidence)
-  await getRecovery(deps.db)
-  for (const { supplier, batchId } of await listHeldBatches(deps.db)) {
-    await releaseHeldCodes(deps, { supplier, batchId, sold: { kind: 'NONE' }, evidence: because }, by)
-  }
   await deps.db.tx(async (tx) => {
+    const since = await requireNoSales(tx)
+    const within = { ...deps, db: joinTransaction(deps.db, tx) }
+    for (const { supplier, batchId } of await listHeldBatches(tx, since)) {
+      await releaseHeldCodes(within, { supplier, batchId, sold: { kind: 'NONE' }, evidence: because, since }, by)
+    }
     endRecovery(tx, because)
     audit(tx, deps.ids, { tenantId: null, ...by, action: 'recovery.release', after: { nothingSold: because } })
   })
   wakeAll(deps)
+}
+
+/** @returns the time of the only restore, which nothing else ends meanwhile. @throws Refusal if something may have been sold */
+async function requireNoSales(tx: Tx): Promise<Date> {
+  await getRecovery(tx)
+  const [restore, ...others] = await tx.query<{ restoredAt: Date; hasReleased: boolean }>({
+    text: `select restored_at, exists (select from recovered_tenants t where t.restore_id = r.restore_id) as has_released
+           from restores r where recovering for update`,
+  })
+  const instead =
+    'Say what was sold of each batch (recovery stock), then end the recovery with recovery release --all. Nothing was changed.'
+  if (others.length > 0) {
+    const message = `The recoveries from ${others.length + 1} restores have not ended, so something may have been sold since the first backup. ${instead}`
+    throw new Refusal(409, 'RESTORED_TWICE', message)
+  }
+  if (restore!.hasReleased) {
+    throw new Refusal(409, 'DEALERS_RELEASED', `Dealers were released already, and may have bought since. ${instead}`)
+  }
+  return restore!.restoredAt
 }
 
 function wakeAll({ wake }: Pick<ReleaseDeps, 'wake'>): void {

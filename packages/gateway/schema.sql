@@ -892,6 +892,7 @@ create table restored_transactions (
   order_no text,
   amount bigint,
   proof text,
+  decided_at timestamp with time zone,
   seen_at timestamp with time zone not null default now(),
   constraint restored_transactions_pkey PRIMARY KEY (tenant_id, transaction_id),
   constraint restored_transactions_state_check CHECK ((state = ANY (ARRAY['IN_DOUBT'::text, 'SOLD'::text, 'NOT_SOLD'::text])))

@@ -25,6 +25,7 @@ create table restored_transactions (
   order_no text, -- by the dealer's list
   amount bigint, -- by the dealer's list, in 1/10 000
   proof text, -- why it is SOLD or NOT_SOLD
+  decided_at timestamptz, -- null: in doubt
   seen_at timestamptz not null default now(),
   primary key (tenant_id, transaction_id)
 );

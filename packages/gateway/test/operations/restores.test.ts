@@ -1,6 +1,8 @@
-import { makeIccid } from '@dealer-esim/contract'
+import { makeIccid, orderNoOf } from '@dealer-esim/contract'
+import { systemIds } from '@dealer-esim/lib/ids.ts'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { prepareRecovery } from '#operations/recovery/recovery-loop.ts'
+import { keepRepeated } from '#orders/placing/restored-orders.ts'
 import { type AdminTestbed, createAdminTestbed } from '../harness/admin-testbed.ts'
 import { adminFailure, adminJson } from '../harness/processes/admin-in-process.ts'
 import { addTenant } from '../harness/shop.ts'
@@ -63,4 +65,51 @@ test('a recovery without sales releases its own codes, and leaves those of an ea
     { state: 'EXPIRED', held: true },
     { state: 'FREE', held: false },
   ])
+})
+
+async function list(...rows: string[]): Promise<{ match: string }[]> {
+  const file = shop.file('list.csv', `transactionId,orderNo,amount\n${rows.join('\n')}\n`)
+  return (await adminJson('recovery', 'list', tenantId, file)).matches
+}
+
+const repeat = (transactionId: string) =>
+  shop.db.tx(async (tx) => keepRepeated(tx, [{ tenant: { tenantId }, request: { transactionId } }]))
+
+const states = async () => {
+  const rows = await shop.db.query<{ transactionId: string; state: string }>({
+    text: 'select transaction_id, state from restored_transactions order by transaction_id',
+  })
+  return Object.fromEntries(rows.map(({ transactionId, state }) => [transactionId, state]))
+}
+
+test('what a supplier or a dealer proves later replaces the decision that nothing was sold', async () => {
+  await restore('1 hour')
+  const orderNo = orderNoOf(systemIds.uuid())
+  await shop.db.query({
+    text: `insert into unclaimed_esims (supplier, key, iccid) values ('sandbox', $1, '8985')`,
+    values: [`${orderNo}-1`],
+  })
+  for (const transactionId of ['CLAIMED', 'PROVEN', 'UNLISTED']) await repeat(transactionId)
+  await adminJson('recovery', 'decide', tenantId, '--not-sold', 'CLAIMED', 'PROVEN', 'UNLISTED', '--evidence', 'guess')
+  const matches = await list(`PROVEN,${orderNo},1`, `CLAIMED,${orderNoOf(systemIds.uuid())},1`)
+  expect(matches).toMatchObject([{ match: 'SUPPLIER_HAS_IT' }, { match: 'DEALER_ALONE' }])
+  expect(await states()).toEqual({ CLAIMED: 'IN_DOUBT', PROVEN: 'SOLD', UNLISTED: 'NOT_SOLD' })
+  const { transactions } = await adminJson('recovery', 'show')
+  expect(transactions.map(({ proof }: { proof: string | null }) => proof)).toEqual([
+    null,
+    'sandbox has sold 8985',
+    'guess',
+  ])
+})
+
+test('a transactionId that was not sold before one restore is in doubt again when it is repeated after the next', async () => {
+  await restore('1 hour')
+  for (const transactionId of ['AGAIN', 'GONE', 'ONCE']) await repeat(transactionId)
+  await adminJson('recovery', 'decide', tenantId, '--not-sold', 'AGAIN', 'ONCE', '--evidence', 'no supplier has it')
+  await adminJson('recovery', 'decide', tenantId, '--sold', 'GONE', '--evidence', 'the dealer has it')
+  await repeat('AGAIN')
+  expect(await states()).toEqual({ AGAIN: 'NOT_SOLD', GONE: 'SOLD', ONCE: 'NOT_SOLD' })
+  await restore('0 seconds')
+  for (const transactionId of ['AGAIN', 'GONE']) await repeat(transactionId)
+  expect(await states()).toEqual({ AGAIN: 'IN_DOUBT', GONE: 'SOLD', ONCE: 'NOT_SOLD' })
 })

@@ -60,13 +60,7 @@ export async function matchDealerList(
     const matches = await matchOrders(tx, tenantId, orders)
     const unknown = matches.filter(({ match }) => match === 'SUPPLIER_HAS_IT' || match === 'DEALER_ALONE')
     tx.send({
-      text: `insert into restored_transactions as t (tenant_id, transaction_id, listed, order_no, amount, state, proof)
-             select $1, transaction_id, true, order_no, amount, case when proof is null then 'IN_DOUBT' else 'SOLD' end, proof
-             from unnest($2::text[], $3::text[], $4::bigint[], $5::text[]) as l (transaction_id, order_no, amount, proof)
-             on conflict (tenant_id, transaction_id) do update set listed = true, order_no = excluded.order_no,
-               amount = excluded.amount,
-               state = case when t.state = 'IN_DOUBT' then excluded.state else t.state end,
-               proof = coalesce(t.proof, excluded.proof)`,
+      text: KEEP_LISTED,
       values: [
         tenantId,
         unknown.map(({ transactionId }) => transactionId),
@@ -85,6 +79,20 @@ export async function matchDealerList(
     return matches
   })
 }
+
+/** A supplier's proof replaces each decision; a dealer's word replaces the one that nothing was sold. */
+const REPLACES = `excluded.state = 'SOLD' or t.state <> 'SOLD'`
+
+const KEEP_LISTED = `
+  insert into restored_transactions as t (tenant_id, transaction_id, listed, order_no, amount, state, proof, decided_at)
+  select $1, transaction_id, true, order_no, amount, case when proof is null then 'IN_DOUBT' else 'SOLD' end, proof,
+    case when proof is not null then now() end
+  from unnest($2::text[], $3::text[], $4::bigint[], $5::text[]) as l (transaction_id, order_no, amount, proof)
+  on conflict (tenant_id, transaction_id) do update
+  set listed = true, order_no = excluded.order_no, amount = excluded.amount,
+    state = case when ${REPLACES} then excluded.state else t.state end,
+    proof = case when ${REPLACES} then excluded.proof else t.proof end,
+    decided_at = case when ${REPLACES} then excluded.decided_at else t.decided_at end`
 
 async function matchOrders(tx: Tx, tenantId: string, orders: readonly DealerOrder[]): Promise<ListMatch[]> {
   const ours = await tx.query<{ transactionId: string; orderId: string; amount: bigint }>({
@@ -190,7 +198,8 @@ export async function decideTransaction(
     })
     if (!before) throw notFound('transactionId', transactionId)
     tx.send({
-      text: 'update restored_transactions set state = $3, proof = $4 where tenant_id = $1 and transaction_id = $2',
+      text: `update restored_transactions set state = $3, proof = $4, decided_at = now()
+             where tenant_id = $1 and transaction_id = $2`,
       values: [tenantId, transactionId, state, proof],
     })
     const entry = { subject: transactionId, before, after: { state, evidence: proof } }

@@ -56,7 +56,8 @@ export const RESTORED_REFUSALS: Record<Restored, { code: FailureCode; parts: Err
 
 /**
  * Remembers the transactionIds of orders that were refused because their dealers are in recovery: after the release they
- * buy nothing until an operator has decided on each (operations/recovery).
+ * buy nothing until an operator has decided on each (operations/recovery). A decision that one was not sold holds for the
+ * time before the newest restore: the dealer may have used it since.
  */
 export function keepRepeated(tx: Tx, inputs: readonly Repeated[]): void {
   if (inputs.length === 0) return
@@ -64,13 +65,19 @@ export function keepRepeated(tx: Tx, inputs: readonly Repeated[]): void {
     name: 'orders-keep-repeated',
     text: `insert into restored_transactions as t (tenant_id, transaction_id, repeated)
            select distinct tenant_id, transaction_id, true from ${unnest(1, INPUTS, 'input')}
-           on conflict (tenant_id, transaction_id) do update set repeated = true where not t.repeated`,
+           on conflict (tenant_id, transaction_id) do update set repeated = true,
+             state = case when ${IS_OUTDATED} then 'IN_DOUBT' else t.state end,
+             proof = case when not ${IS_OUTDATED} then t.proof end,
+             decided_at = case when not ${IS_OUTDATED} then t.decided_at end
+           where not t.repeated or ${IS_OUTDATED}`,
     values: [
       uuidArray(inputs.map(({ tenant }) => tenant.tenantId)),
       textArray(inputs.map(({ request }) => request.transactionId)),
     ],
   })
 }
+
+const IS_OUTDATED = `(t.state = 'NOT_SOLD' and t.decided_at < (select max(restored_at) from restores where recovering))`
 
 interface Repeated {
   tenant: { tenantId: string }

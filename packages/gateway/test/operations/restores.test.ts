@@ -113,3 +113,21 @@ test('a transactionId that was not sold before one restore is in doubt again whe
   for (const transactionId of ['AGAIN', 'GONE']) await repeat(transactionId)
   expect(await states()).toEqual({ AGAIN: 'IN_DOUBT', GONE: 'SOLD', ONCE: 'NOT_SOLD' })
 })
+
+test('after two restores, the report has what suppliers listed after the first, and wants a dealer’s list of both', async () => {
+  await restore('2 hours')
+  await list('ALONE,7YYYYYYYYYYYYYYYYYYYYYYYYY,1')
+  await shop.db.query({
+    text: `insert into unclaimed_esims (supplier, key, iccid, found_at)
+           values ('sandbox', 'OLD', '8981', now() - interval '3 hours'), ('sandbox', 'BETWEEN', '8982', now() - interval '1 hour')`,
+  })
+  await restore('0 seconds')
+  const report = async () => {
+    const { theirs, dealers } = await adminJson('recovery', 'show')
+    return [theirs.map(({ key }: { key: string }) => key), dealers.map(({ listed }: { listed: boolean }) => listed)]
+  }
+  expect(await report()).toEqual([expect.arrayContaining(['BETWEEN']), [false]])
+  expect(await report()).not.toEqual([expect.arrayContaining(['OLD']), [false]])
+  await list('ALONE,7YYYYYYYYYYYYYYYYYYYYYYYYY,1')
+  expect(await report()).toEqual([expect.arrayContaining(['BETWEEN']), [true]])
+})

@@ -34,7 +34,7 @@ export interface RecoveryDealer {
   tenantId: string
   clientName: string
   released: boolean
-  /** Its list of orders was read. */
+  /** Its list of orders was read, after each restore whose recovery has not ended. */
   listed: boolean
 }
 
@@ -54,7 +54,7 @@ export async function getRecoveryReport({ db, suppliers }: ReportDeps): Promise<
     recovery,
     suppliers: await listSuppliers({ db, suppliers }),
     openOrders: await listOpenOrders(db, recovery),
-    theirs: await listTheirs(db, recovery),
+    theirs: await listTheirs(db),
     transactions,
     batches,
     dealers: await listDealers(db),
@@ -87,18 +87,19 @@ async function listOpenOrders(db: Db, { restoredAt }: Recovery): Promise<Recover
   return rows.map(({ tenantId, orderId, suppliers }) => ({ tenantId, orderNo: orderNoOf(orderId), suppliers }))
 }
 
-function listTheirs(db: Db, { restoredAt }: Recovery): Promise<RecoveryReport['theirs']> {
+/** What was found after an earlier restore, whose recovery has not ended either, is not settled by the next restore. */
+function listTheirs(db: Db): Promise<RecoveryReport['theirs']> {
   return db.query<RecoveryReport['theirs'][number]>({
-    text: `select supplier, key, iccid, found_at from unclaimed_esims where found_at > $1 order by supplier, key, iccid`,
-    values: [restoredAt],
+    text: `select supplier, key, iccid, found_at from unclaimed_esims
+           where found_at > (select min(restored_at) from restores where recovering) order by supplier, key, iccid`,
   })
 }
 
 function listDealers(db: Db): Promise<RecoveryDealer[]> {
   return db.query<RecoveryDealer>({
     text: `select t.tenant_id, t.tenant_name as client_name, not ${isInRecovery('t.tenant_id')} as released,
-             exists (select from restored_lists l join restores r using (restore_id)
-                     where l.tenant_id = t.tenant_id and r.recovering) as listed
+             not exists (select from restores r where r.recovering and not exists (
+               select from restored_lists l where l.tenant_id = t.tenant_id and l.restore_id = r.restore_id)) as listed
            from tenants t order by t.tenant_name, t.tenant_id`,
   })
 }

@@ -18,3 +18,9 @@ export const isInRecovery = (tenantId: string): string =>
 
 /** SQL: no loop calls suppliers or sends anything for the tenant. */
 export const isHeld = (tenantId: string): string => `(${isMoving(tenantId)} or ${isInRecovery(tenantId)})`
+
+/**
+ * SQL: finds a row while the worker prepares a recovery, and keeps the recovery from ending before the transaction does. What is
+ * held in that transaction is thus held by the recovery that releases it.
+ */
+export const BEING_PREPARED = 'select from restores where recovering and prepared_at is null for share'

@@ -3,6 +3,7 @@ import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
 import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
 import { audit, type By } from '#platform/audit/audit.ts'
+import { BEING_PREPARED } from '#platform/held-tenants.ts'
 import { lowerLevels, raiseLevel } from './stock-levels.ts'
 
 /*
@@ -24,7 +25,10 @@ export interface HeldBatch extends Batch {
   held: number
 }
 
-/** Holds all unsold codes, each batch in a transaction with its counters. Repeating it changes nothing. */
+/**
+ * Holds all unsold codes while a recovery is prepared, each batch in a transaction with its counters. Repeating it changes
+ * nothing.
+ */
 export async function holdUnsoldCodes({ db, ids }: { db: Db; ids: Ids }): Promise<void> {
   const batches = await db.query<Batch>({
     text: `select supplier, batch_id, product_code, batch_name from stock_batches where available > 0
@@ -32,6 +36,7 @@ export async function holdUnsoldCodes({ db, ids }: { db: Db; ids: Ids }): Promis
   })
   for (const batch of batches) {
     await db.tx(async (tx) => {
+      if ((await tx.query({ text: BEING_PREPARED })).length === 0) return
       const held = await changeAll(tx, batch, `state = 'EXPIRED', held_at = now()`, `state = 'FREE'`)
       if (held > 0) await lowerLevels(tx, ids, batch.supplier, Array<Batch>(held).fill(batch), 'expired')
     })

@@ -4,8 +4,9 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { prepareRecovery } from '#operations/recovery/recovery-loop.ts'
 import { keepRepeated } from '#orders/placing/restored-orders.ts'
 import { type AdminTestbed, createAdminTestbed } from '../harness/admin-testbed.ts'
+import { waitForBlockedStatements } from '../harness/databases/statements.ts'
 import { adminFailure, adminJson } from '../harness/processes/admin-in-process.ts'
-import { addTenant } from '../harness/shop.ts'
+import { addPackage, addTenant, payOrders } from '../harness/shop.ts'
 
 /* Decisions of a recovery that depend on when something happened: before the backup, between two restores, or since. */
 
@@ -130,4 +131,40 @@ test('after two restores, the report has what suppliers listed after the first, 
   expect(await report()).not.toEqual([expect.arrayContaining(['OLD']), [false]])
   await list('ALONE,7YYYYYYYYYYYYYYYYYYYYYYYYY,1')
   expect(await report()).toEqual([expect.arrayContaining(['BETWEEN']), [true]])
+})
+
+const dueOrders = async () => {
+  const rows = await shop.db.query<{ orderId: string }>({
+    text: 'select order_id from orders where due_at is not null order by order_id',
+  })
+  return rows.map(({ orderId }) => orderId)
+}
+
+test('a recovery that ends while a worker prepares it holds nothing afterwards', async () => {
+  await adminJson('supplier', 'add', 'rack', '--type', 'stock')
+  await importCode('rack', 3)
+  await addPackage(shop.db, 'RACKED', [{ supplier: 'rack', productCode: 'P' }])
+  const [orderId] = await payOrders(shop.db, tenantId, 'RACKED')
+  await restore('0 seconds')
+  const { preparing } = await shop.db.tx(async (tx) => {
+    await tx.query({ text: 'update restores set recovering = false returning 1' })
+    const started = prepareRecovery(shop)
+    await waitForBlockedStatements(shop.db)
+    return { preparing: started }
+  })
+  await preparing
+  expect(await codeStates('rack')).toEqual([{ state: 'FREE', held: false }])
+  expect(await dueOrders()).toEqual([orderId])
+})
+
+test('only orders of the time before the restore are put under review', async () => {
+  const [older, newer] = await payOrders(shop.db, tenantId, 'RACKED', { orders: 2 })
+  await shop.db.query({
+    text: `update orders set created_at = created_at - interval '2 hours' where order_id <> $1`,
+    values: [newer],
+  })
+  await restore('1 hour')
+  await prepareRecovery(shop)
+  expect(await dueOrders()).toEqual([newer])
+  expect(older).not.toBe(newer)
 })

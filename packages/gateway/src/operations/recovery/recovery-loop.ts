@@ -10,6 +10,7 @@ import { compareSupplierList, isComparedAfterRestore } from '#fulfilment/reconci
 import { changeOrders } from '#orders/change-order.ts'
 import { type LockedItem, lockOrders } from '#orders/lock-orders.ts'
 import { isOpen } from '#orders/order-item.ts'
+import { BEING_PREPARED } from '#platform/held-tenants.ts'
 import { holdUnsoldCodes } from '#stock/held-codes.ts'
 import { findRecovery } from './recovery-state.ts'
 
@@ -49,12 +50,17 @@ export async function listNotCompared({ db, suppliers }: Pick<FulfilmentDeps, 'd
   return rows.map(({ supplier }) => supplier)
 }
 
-/** Holds unsold codes and open orders, once. A preparation that is interrupted is repeated: each step changes what is left. */
+/**
+ * Holds unsold codes and open orders, once. A preparation that is interrupted is repeated: each step changes what is left.
+ * Each transaction requires that the recovery has not ended.
+ */
 export async function prepareRecovery(deps: FulfilmentDeps): Promise<void> {
   const [restore] = await deps.db.query({ text: 'select from restores where recovering and prepared_at is null' })
   if (restore === undefined) return
   await holdUnsoldCodes(deps)
-  await deps.db.query({ text: PAUSE_RANGES })
+  await deps.db.tx(async (tx) => {
+    if ((await tx.query({ text: BEING_PREPARED })).length > 0) tx.send({ text: PAUSE_RANGES })
+  })
   while (await reviewSomeOrders(deps)) {}
   await deps.db.query({ text: 'update restores set prepared_at = now() where recovering and prepared_at is null' })
 }
@@ -69,20 +75,26 @@ const PAUSE_RANGES = `update suppliers set paused = true, updated_at = now()
 const ORDERS_PER_PASS = 200
 
 /**
- * Puts open orders under review. At the moment of the backup they were not delivered; a supplier may have delivered them
+ * Puts orders that were open at the restore under review. At the moment of the backup they were not delivered; a supplier may have delivered them
  * since, perhaps another one than the order names, so nothing is bought for them any more: an operator settles them, or
  * a supplier's list delivers them.
  * @returns whether there may be more
  */
 async function reviewSomeOrders(deps: FulfilmentDeps): Promise<boolean> {
   const due = await deps.db.query<{ tenantId: string; orderId: string }>({
-    text: 'select tenant_id, order_id from orders where due_at is not null order by tenant_id, order_id limit $1',
+    text: `select tenant_id, order_id from orders
+           where due_at is not null
+             and created_at <= (select max(restored_at) from restores where recovering and prepared_at is null)
+           order by tenant_id, order_id limit $1`,
     values: [ORDERS_PER_PASS],
   })
   const catalogue = await deps.catalogue.latest()
   for (const [tenantId, orders] of groupBy(due, (order) => order.tenantId)) {
     const orderIds = orders.map(({ orderId }) => orderId)
-    await deps.db.tx((tx) => reviewOrders(tx, deps, catalogue, tenantId, orderIds))
+    await deps.db.tx(async (tx) => {
+      if ((await tx.query({ text: BEING_PREPARED })).length > 0)
+        await reviewOrders(tx, deps, catalogue, tenantId, orderIds)
+    })
   }
   return due.length === ORDERS_PER_PASS
 }

@@ -168,3 +168,16 @@ test('only orders of the time before the restore are put under review', async ()
   expect(await dueOrders()).toEqual([newer])
   expect(older).not.toBe(newer)
 })
+
+test('a release names entries of a compared list that could not be read', async () => {
+  await restore('1 hour')
+  await prepareRecovery(shop)
+  await shop.db.query({
+    text: `insert into supplier_list_checks (supplier, checked_at, unreadable, unreadable_entries, complete_at)
+           values ('sandbox', now(), 3, '[]', clock_timestamp()) on conflict (supplier) do update
+           set unreadable = excluded.unreadable, complete_at = excluded.complete_at`,
+  })
+  const { suppliers, doubts } = await adminJson('recovery', 'show')
+  expect(suppliers).toContainEqual({ supplier: 'sandbox', type: 'sandbox', state: 'COMPARED', unreadable: 3 })
+  expect(doubts.join('\n')).toMatch(/3 entries of the list of sandbox could not be read/)
+})

@@ -28,6 +28,8 @@ export interface RecoverySupplier {
   type: string
   /** COMPARED: `theirs` has all that it sold. NO_LIST, RANGE: what it sold since the backup is in doubt. */
   state: 'COMPARED' | 'NOT_COMPARED' | 'NO_LIST' | 'STOCK' | 'RANGE'
+  /** Entries of its list that the latest comparison could not read: each may be a sale. */
+  unreadable: number
 }
 
 export interface RecoveryDealer {
@@ -64,15 +66,20 @@ export async function getRecoveryReport({ db, suppliers }: ReportDeps): Promise<
 async function listSuppliers(deps: ReportDeps): Promise<RecoverySupplier[]> {
   const notCompared = new Set(await listNotCompared(deps))
   const ranges = await deps.db.query<{ supplier: string }>({ text: 'select distinct supplier from es2plus_ranges' })
+  const checks = await deps.db.query<{ supplier: string; unreadable: number }>({
+    text: 'select supplier, unreadable from supplier_list_checks where unreadable > 0',
+  })
+  const unreadableOf = ({ name }: Supplier) => checks.find(({ supplier }) => supplier === name)?.unreadable ?? 0
   const stateOf = ({ name, type, list }: Supplier): RecoverySupplier['state'] => {
     if (type === 'stock') return 'STOCK'
     if (ranges.some(({ supplier }) => supplier === name)) return 'RANGE'
     if (list === undefined) return 'NO_LIST'
     return notCompared.has(name) ? 'NOT_COMPARED' : 'COMPARED'
   }
-  return deps.suppliers
-    .all()
-    .map(({ supplier }) => ({ supplier: supplier.name, type: supplier.type, state: stateOf(supplier) }))
+  return deps.suppliers.all().map(({ supplier }) => {
+    const { name, type } = supplier
+    return { supplier: name, type, state: stateOf(supplier), unreadable: unreadableOf(supplier) }
+  })
 }
 
 async function listOpenOrders(db: Db, { restoredAt }: Recovery): Promise<RecoveryReport['openOrders']> {

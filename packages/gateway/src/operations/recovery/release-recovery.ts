@@ -124,6 +124,12 @@ export function doubtsOf(report: RecoveryReport, tenantIds?: readonly string[]):
     ...ofState('NOT_COMPARED').map(
       ({ supplier }) => `The list of ${supplier} has not been compared since the restore.`,
     ),
+    ...ofState('COMPARED')
+      .filter(({ unreadable }) => unreadable > 0)
+      .map(
+        ({ supplier, unreadable }) =>
+          `${unreadable} entries of the list of ${supplier} could not be read: ask it about them (supplier report --discrepancies).`,
+      ),
     ...ofState('NO_LIST').map(
       ({ supplier }) => `${supplier} has no list of orders: ask it what it sold since the backup.`,
     ),

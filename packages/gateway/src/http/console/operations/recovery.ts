@@ -21,6 +21,7 @@ const report = Type.Object({
       supplier: text(),
       type: text(),
       state: Type.Enum(['COMPARED', 'NOT_COMPARED', 'NO_LIST', 'STOCK', 'RANGE']),
+      unreadable: Type.Integer({ description: 'Entries of its list that the latest comparison could not read' }),
     }),
   ),
   openOrders: Type.Array(Type.Object({ tenantId: text(), orderNo: text(), suppliers: Type.Array(text()) })),

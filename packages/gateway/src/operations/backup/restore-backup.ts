@@ -10,6 +10,7 @@ import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
 import type pg from 'pg'
 import { migrationsFolder } from '#platform/package-root.ts'
+import { SIGN_OUT } from '../recovery/recovery-state.ts'
 import { quoted, writeRows } from './backup-rows.ts'
 import { type BackupHeader, connectForRows } from './make-backup.ts'
 import { altered, checkSealed, readHeader, readSealed } from './sealed-file.ts'
@@ -159,7 +160,7 @@ async function restoreRows(request: RestoreRequest, header: BackupHeader): Promi
       await client.query('select setval($1::regclass, $2, $3)', [quoted(name), lastValue, isCalled])
     }
     await client.query(BEGIN_RECOVERY, [ids.uuid(), header.startedAt])
-    await client.query(SIGN_OUT)
+    await client.query(SIGN_OUT.join('; '))
     await client.query('commit')
     await client.query('analyze')
     return { header, rows }
@@ -171,9 +172,6 @@ async function restoreRows(request: RestoreRequest, header: BackupHeader): Promi
 /** In the schema of the backup: later migrations make each restore a recovery (0034). */
 const BEGIN_RECOVERY = `
   insert into restores (restore_id, backup_started_at, restored_at, paused_suppliers) values ($1, $2, now(), '{}')`
-
-/** Nobody's session outlives a restore: what was revoked after the backup would be valid again. */
-const SIGN_OUT = 'delete from sessions; delete from access_tokens; delete from person_links'
 
 async function createPartitions(client: pg.Client, { partitions }: BackupHeader): Promise<void> {
   for (const { name, parent, bound, options } of partitions) {

@@ -69,6 +69,10 @@ export async function beginRecovery({ db, ids }: { db: Db; ids: Ids }, since: Da
       text: `insert into restores (restore_id, backup_started_at, restored_at, paused_suppliers) values ($1, $2, now(), '{}')`,
       values: [ids.uuid(), since],
     })
+    for (const text of SIGN_OUT) tx.send({ text })
     audit(tx, ids, { tenantId: null, ...by, action: 'recovery.start', after: { since } })
   })
 }
+
+/** Nobody's session outlives a restore: what was revoked after the backup would be valid again. */
+export const SIGN_OUT = ['delete from sessions', 'delete from access_tokens', 'delete from person_links']

@@ -184,8 +184,8 @@ test('a dealer’s list is matched: a supplier proves a sale, the dealer alone d
   ]
   const write = (rows: string[][]) =>
     writeFileSync(list, `transactionId,orderNo,amount\n${rows.map((row) => row.join(',')).join('\n')}\n`)
-  write([['bad id', soldLater.orderNo, '1']])
-  expect(await failure('recovery', 'list', tenantId, list)).toBe('row 2: “bad id” is no transactionId.')
+  write([['', soldLater.orderNo, '1']])
+  expect(await failure('recovery', 'list', tenantId, list)).toBe('row 2: The transactionId is missing.')
   write(orders)
   const { matches } = await adminJsonWith<{ matches: object[] }>(['recovery', 'list', tenantId, list], env)
   expect(matches).toMatchObject([{ match: 'SUPPLIER_HAS_IT' }, { match: 'OURS' }, { match: 'DEALER_ALONE' }])

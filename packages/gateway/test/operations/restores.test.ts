@@ -3,6 +3,7 @@ import { systemIds } from '@dealer-esim/lib/ids.ts'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { prepareRecovery } from '#operations/recovery/recovery-loop.ts'
 import { keepRepeated } from '#orders/placing/restored-orders.ts'
+import { storedTransactionId } from '#orders/transaction-id.ts'
 import { type AdminTestbed, createAdminTestbed } from '../harness/admin-testbed.ts'
 import { waitForBlockedStatements } from '../harness/databases/statements.ts'
 import { adminFailure, adminJson } from '../harness/processes/admin-in-process.ts'
@@ -202,4 +203,20 @@ test('a recovery that an operator begins ends sessions, access tokens and person
     text: 'select 1 from sessions union all select 1 from access_tokens union all select 1 from person_links',
   })
   expect(left).toEqual([])
+})
+
+test('a dealer’s list is matched with transactionIds of any form, orders without a number, and other numbers of known orders', async () => {
+  const [orderId] = await payOrders(shop.db, tenantId, 'LISTED')
+  await restore('0 seconds')
+  const known = orderNoOf(orderId!)
+  const odd = storedTransactionId('order 1/ü')
+  const matches = await list('order 1/ü,,1', `T-${orderId},,1`, `OTHER,${known},1`)
+  expect(matches).toMatchObject([{ match: 'DEALER_ALONE' }, { match: 'OURS' }, { match: 'CONTRADICTION' }])
+  expect(await states()).toEqual({ OTHER: 'IN_DOUBT', [odd]: 'IN_DOUBT' })
+  await adminJson('recovery', 'decide', tenantId, '--sold', 'order 1/ü', '--evidence', 'the dealer has it')
+  expect(await states()).toEqual({ OTHER: 'IN_DOUBT', [odd]: 'SOLD' })
+  await adminJson('recovery', 'decide', tenantId, '--not-sold', odd, '--evidence', 'it does not')
+  expect(await states()).toEqual({ OTHER: 'IN_DOUBT', [odd]: 'NOT_SOLD' })
+  const file = shop.file('list.csv', `transactionId,orderNo,amount\n,${known},1\n`)
+  expect(await adminFailure('recovery', 'list', tenantId, file)).toMatch(/row 2: The transactionId is missing/)
 })

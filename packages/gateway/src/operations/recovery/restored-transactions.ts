@@ -1,4 +1,4 @@
-import { formatMoney, MalformedMoney, orderIdOf, orderNoOf, parseMoney } from '@dealer-esim/contract'
+import { DERIVED_ID_PREFIX, formatMoney, MalformedMoney, orderIdOf, orderNoOf, parseMoney } from '@dealer-esim/contract'
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
@@ -6,6 +6,7 @@ import { openTable, type TableAnswers } from '@dealer-esim/lib/table-files/read-
 import { headerKey } from '@dealer-esim/lib/table-files/table-columns.ts'
 import { type Source, UnreadableFile } from '@dealer-esim/lib/table-files/unreadable-file.ts'
 import { parseEvidence } from '#orders/justification.ts'
+import { storedTransactionId } from '#orders/transaction-id.ts'
 import { audit, type By } from '#platform/audit/audit.ts'
 import { lockTenantWallet, touchWallet } from '#wallet/ledger/lock-wallets.ts'
 import { getRecovery } from './recovery-state.ts'
@@ -28,7 +29,9 @@ export interface RestoredTransaction {
 /** What a dealer's list says, compared with the database and with what suppliers have listed. */
 export interface ListMatch {
   row: number
+  /** As in the list. */
   transactionId: string
+  /** Empty: the list has none. */
   orderNo: string
   amount: bigint
   match: 'OURS' | 'SUPPLIER_HAS_IT' | 'DEALER_ALONE' | 'CONTRADICTION'
@@ -38,14 +41,16 @@ export interface ListMatch {
 interface DealerOrder {
   row: number
   transactionId: string
+  storedId: string
   orderNo: string
-  orderId: string
+  orderId: string | undefined
   amount: bigint
 }
 
 /**
  * Matches a dealer's list of its orders, a table `transactionId,orderNo,amount`. An order that the database lacks is in doubt
- * on the dealer's word alone, and sold if a supplier lists its eSIMs. Neither can be bought again.
+ * on the dealer's word alone, and sold if a supplier lists its eSIMs. Neither can be bought again, nor a transactionId that
+ * the list has for an order of another one.
  * @throws Refusal for a file with a fault; nothing is then kept
  */
 export async function matchDealerList(
@@ -58,12 +63,12 @@ export async function matchDealerList(
     await getRecovery(tx)
     touchWallet(tx, await lockTenantWallet(tx, tenantId)) // an order decided on a cached wallet must not overlook the list
     const matches = await matchOrders(tx, tenantId, orders)
-    const unknown = matches.filter(({ match }) => match === 'SUPPLIER_HAS_IT' || match === 'DEALER_ALONE')
+    const unknown = matches.filter(({ match }) => match !== 'OURS')
     tx.send({
       text: KEEP_LISTED,
       values: [
         tenantId,
-        unknown.map(({ transactionId }) => transactionId),
+        unknown.map(({ transactionId }) => storedIdOf(transactionId)),
         unknown.map(({ orderNo }) => orderNo),
         unknown.map(({ amount }) => amount),
         unknown.map(({ match, detail }) => (match === 'SUPPLIER_HAS_IT' ? detail : null)),
@@ -85,11 +90,12 @@ const REPLACES = `excluded.state = 'SOLD' or t.state <> 'SOLD'`
 
 const KEEP_LISTED = `
   insert into restored_transactions as t (tenant_id, transaction_id, listed, order_no, amount, state, proof, decided_at)
-  select $1, transaction_id, true, order_no, amount, case when proof is null then 'IN_DOUBT' else 'SOLD' end, proof,
+  select $1, transaction_id, true, nullif(order_no, ''), amount, case when proof is null then 'IN_DOUBT' else 'SOLD' end, proof,
     case when proof is not null then now() end
   from unnest($2::text[], $3::text[], $4::bigint[], $5::text[]) as l (transaction_id, order_no, amount, proof)
+  where not exists (select from orders o where o.tenant_id = $1 and o.transaction_id = l.transaction_id)
   on conflict (tenant_id, transaction_id) do update
-  set listed = true, order_no = excluded.order_no, amount = excluded.amount,
+  set listed = true, order_no = coalesce(excluded.order_no, t.order_no), amount = excluded.amount,
     state = case when ${REPLACES} then excluded.state else t.state end,
     proof = case when ${REPLACES} then excluded.proof else t.proof end,
     decided_at = case when ${REPLACES} then excluded.decided_at else t.decided_at end`
@@ -98,7 +104,11 @@ async function matchOrders(tx: Tx, tenantId: string, orders: readonly DealerOrde
   const ours = await tx.query<{ transactionId: string; orderId: string; amount: bigint }>({
     text: `select transaction_id, order_id, amount from orders where tenant_id = $1
            and (transaction_id = any ($2::text[]) or order_id = any ($3::uuid[]))`,
-    values: [tenantId, orders.map((order) => order.transactionId), orders.map((order) => order.orderId)],
+    values: [
+      tenantId,
+      orders.map((order) => order.storedId),
+      orders.flatMap(({ orderId }) => (orderId === undefined ? [] : [orderId])),
+    ],
   })
   const theirs = await tx.query<{ orderNo: string; supplier: string; iccids: string }>({
     text: `select split_part(key, '-', 1) as order_no, supplier, string_agg(iccid, ', ' order by key) as iccids
@@ -106,9 +116,9 @@ async function matchOrders(tx: Tx, tenantId: string, orders: readonly DealerOrde
     values: [orders.map((order) => order.orderNo)],
   })
   return orders.map((order): ListMatch => {
-    const { row, transactionId, orderNo, amount } = order
-    const own = ours.filter((one) => one.transactionId === transactionId || one.orderId === order.orderId)
-    const sold = theirs.filter((one) => one.orderNo === orderNo)
+    const { row, transactionId, storedId, orderNo, orderId, amount } = order
+    const own = ours.filter((one) => one.transactionId === storedId || one.orderId === orderId)
+    const sold = orderId === undefined ? [] : theirs.filter((one) => one.orderNo === orderNo)
     const answer = (match: ListMatch['match'], detail: string | null) => ({
       row,
       transactionId,
@@ -122,8 +132,9 @@ async function matchOrders(tx: Tx, tenantId: string, orders: readonly DealerOrde
       if (sold.length === 0) return answer('DEALER_ALONE', null)
       return answer('SUPPLIER_HAS_IT', sold.map(({ supplier, iccids }) => `${supplier} has sold ${iccids}`).join('; '))
     }
-    const isSame = own.length === 1 && first.transactionId === transactionId && first.orderId === order.orderId
-    if (isSame && first.amount === amount) return answer('OURS', null)
+    const isSame = own.length === 1 && first.transactionId === storedId
+    const hasNumber = orderId === undefined || first.orderId === orderId
+    if (isSame && hasNumber && first.amount === amount) return answer('OURS', null)
     const has = `${first.transactionId}, ${orderNoOf(first.orderId)}, ${formatMoney(first.amount)}`
     return answer('CONTRADICTION', `the database has ${has}`)
   })
@@ -153,8 +164,8 @@ async function readOrders(file: Source, answers: TableAnswers): Promise<DealerOr
         throw new UnreadableFile(row, `The file has more than ${ROWS_MAX} rows: split it.`)
       const cell = (name: (typeof COLUMNS)[number]) => cells[table.columns.indexOf(name)]!.trim()
       const order = orderOf(row, cell('transactionId'), cell('orderNo'), cell('amount'), table.hasDecimalComma)
-      if (seen.has(order.transactionId)) throw new UnreadableFile(row, `${order.transactionId} is in the file twice.`)
-      seen.add(order.transactionId)
+      if (seen.has(order.storedId)) throw new UnreadableFile(row, `${order.transactionId} is in the file twice.`)
+      seen.add(order.storedId)
       orders.push(order)
     }
     return orders
@@ -164,18 +175,24 @@ async function readOrders(file: Source, answers: TableAnswers): Promise<DealerOr
   }
 }
 
-const TRANSACTION_ID = /^[A-Za-z0-9_.:-]{1,64}$/
-
 function orderOf(row: number, transactionId: string, orderNo: string, amount: string, hasComma: boolean): DealerOrder {
-  if (!TRANSACTION_ID.test(transactionId)) throw new UnreadableFile(row, `“${transactionId}” is no transactionId.`)
-  const orderId = orderIdOf(orderNo)
-  if (orderId === undefined) throw new UnreadableFile(row, `“${orderNo}” is no orderNo of this gateway.`)
+  if (transactionId === '') throw new UnreadableFile(row, 'The transactionId is missing.')
+  const orderId = orderNo === '' ? undefined : orderIdOf(orderNo)
+  if (orderId === undefined && orderNo !== '') {
+    throw new UnreadableFile(row, `“${orderNo}” is no orderNo of this gateway. If the dealer has none, leave it empty.`)
+  }
   try {
-    return { row, transactionId, orderNo, orderId, amount: parseMoney(hasComma ? amount.replace(',', '.') : amount) }
+    const paid = parseMoney(hasComma ? amount.replace(',', '.') : amount)
+    return { row, transactionId, storedId: storedIdOf(transactionId), orderNo, orderId, amount: paid }
   } catch (error) {
     if (error instanceof MalformedMoney) throw new UnreadableFile(row, error.message)
     throw error
   }
+}
+
+/** The id under which a dealer's transactionId is stored. One that was copied from the report, such as `rt-sha256:…`, is that id. */
+function storedIdOf(named: string): string {
+  return named.startsWith(DERIVED_ID_PREFIX) ? named : storedTransactionId(named)
 }
 
 /**
@@ -189,20 +206,21 @@ export async function decideTransaction(
   by: By,
 ): Promise<void> {
   const { tenantId, transactionId, state } = decision
+  const storedId = storedIdOf(transactionId)
   const proof = parseEvidence(decision.evidence)
   await deps.db.tx(async (tx) => {
     touchWallet(tx, await lockTenantWallet(tx, tenantId)) // before the row, as orders do
     const [before] = await tx.query<{ state: string }>({
       text: 'select state from restored_transactions where tenant_id = $1 and transaction_id = $2 for update',
-      values: [tenantId, transactionId],
+      values: [tenantId, storedId],
     })
     if (!before) throw notFound('transactionId', transactionId)
     tx.send({
       text: `update restored_transactions set state = $3, proof = $4, decided_at = now()
              where tenant_id = $1 and transaction_id = $2`,
-      values: [tenantId, transactionId, state, proof],
+      values: [tenantId, storedId, state, proof],
     })
-    const entry = { subject: transactionId, before, after: { state, evidence: proof } }
+    const entry = { subject: storedId, before, after: { state, evidence: proof } }
     audit(tx, deps.ids, { tenantId, ...by, action: 'recovery.decide', ...entry })
   })
 }

@@ -205,6 +205,12 @@ test('a recovery that an operator begins ends sessions, access tokens and person
   expect(left).toEqual([])
 })
 
+test('a release says that credits since the backup are not known', async () => {
+  await restore('1 hour')
+  const { doubts } = await adminJson('recovery', 'show')
+  expect(doubts.join('\n')).toMatch(/Credits and adjustments since \S+Z are not known: compare them with the bank/)
+})
+
 test('a dealer’s list is matched with transactionIds of any form, orders without a number, and other numbers of known orders', async () => {
   const [orderId] = await payOrders(shop.db, tenantId, 'LISTED')
   await restore('0 seconds')

@@ -140,6 +140,11 @@ export function doubtsOf(report: RecoveryReport, tenantIds?: readonly string[]):
     ...(report.theirs.length > 0
       ? [`${report.theirs.length} eSIMs that suppliers list belong to no order: debit the dealers that have them.`]
       : []),
+    ...(report.recovery
+      ? [
+          `Credits and adjustments since ${report.recovery.backupStartedAt.toISOString()} are not known: compare them with the bank statement, and enter them again.`,
+        ]
+      : []),
     ...(unlisted.length > 0 ? [`These dealers have sent no list of their orders: ${namesOf(unlisted)}.`] : []),
   ]
 }

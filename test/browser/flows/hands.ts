@@ -49,7 +49,7 @@ export class Hands {
 
 const PRESSES_MAX = 30
 
-/** What a screen reader announces by itself: the text of the live regions. */
+/** What a screen reader announces without being asked: the text of the live regions. */
 export async function announced(page: Page): Promise<string> {
   const texts = await page.evaluate<string>(`[...document.querySelectorAll('[role=status], [role=alert], [aria-live]')]
     .map((one) => one.textContent).filter(Boolean).join(' | ')`)

@@ -39,7 +39,7 @@ type Result = { failure: string | undefined }
 export default function BulkDialog<Row>({ rows, idOf, nameOf, action, onClose }: BulkDialogProps<Row>) {
   useReturnFocus(true)
   const client = useQueryClient()
-  // The rows as selected: the list behind the dialog may reload meanwhile.
+  // The rows as selected: the list behind the dialog may reload.
   const [all] = useState(rows)
   const [results, setResults] = useState<Record<string, Result>>({})
   const [state, setState] = useState<'preview' | 'running' | 'done'>('preview')

@@ -136,7 +136,7 @@ export async function runToReview(conformance: Conformance, key: string): Promis
 export function reviewOnce({ supplier: { traits } }: SupplierFixture, isDone: () => Promise<boolean>): void {
   void waitUntil(isDone, WAIT_MAX_MS, 200).then(
     () => Object.assign(traits, { giveUpAfterMs: REVIEW_AFTER_MS }),
-    () => {}, // then the case fails by itself
+    () => {}, // then the case fails
   )
 }
 

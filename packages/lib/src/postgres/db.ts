@@ -185,7 +185,7 @@ async function takeConnection({ pool, servers, stalled }: ConnectionSource): Pro
   }
 }
 
-/** Reconnections per attempt: from the configured node to the node with the schema, and again if it has moved meanwhile. */
+/** Reconnections per attempt: from the configured node to the node with the schema, and again if it has moved since. */
 const FOLLOWED_MAX = 2
 
 /** True if no connection was returned to the pool in time. */

@@ -40,7 +40,7 @@ export interface ProgressStore {
   /** Records an order that was placed elsewhere and entered by an operator. */
   adopt(esim: { key: string; iccid: string; matchingId: string }): Promise<Progress>
   /**
-   * Writes the next step and the content of the answer. @returns false if another worker has moved the order meanwhile. An
+   * Writes the next step and the content of the answer. @returns false if another worker has moved the order. An
    * SM-DP+ gives its answer once, so this waits while the database is unavailable. It does not wait before a
    * purchase, when no answer can be lost: another worker may have taken over the order meanwhile, and both would send it.
    */

@@ -147,7 +147,7 @@ async function search(context: EsimGoContext, request: SupplierRequest, placed: 
   return { kind: 'unknown', message: `eSIM Go has an order that may be this one or another buyer's: ${references}` }
 }
 
-/** The start of the search: early enough even if the clock was set back meanwhile. */
+/** The start of the search: early enough even if the clock was set back. */
 function searchFrom({ sentAt, now }: PlacedOrder): Date {
   return new Date(Math.min(sentAt.getTime(), now.getTime()) - SEARCH_BEFORE_MS)
 }

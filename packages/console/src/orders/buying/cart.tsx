@@ -131,7 +131,7 @@ export function Cart({ tenantId, transactionId, lines, isMailPossible, onChange 
   )
 }
 
-/** To whom the eSIM goes by itself once it is there: several go to several travellers, who are named later. */
+/** The traveller to whom the eSIM is sent automatically. Several eSIMs go to several travellers, who are named later. */
 function Traveller() {
   const [name, setName] = useState('')
   return (

@@ -66,7 +66,7 @@ const NEEDS_LOCKS: ReadonlySet<Outcome['kind']> = new Set(['refused', 'toppedUp'
 
 /**
  * Saves outcomes of orders that this worker has kept since claiming them. The changes are sent together with checks that
- * nobody has changed the orders meanwhile. If a check fails, the transaction is rolled back.
+ * nobody has changed the orders since. If a check fails, the transaction is rolled back.
  * @returns undefined if nothing was saved, and saveLocked has to read first
  */
 async function saveKept(saving: Saving, results: readonly ItemResult[]): Promise<Saved | undefined> {

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, expect, it } from 'vitest'
-import { roundNumbers, usedParts } from '../packages/console/light-libraries.ts'
+import { roundNumbers } from '../packages/console/light-flags.ts'
 import { root } from './local-gateway.ts'
 
 const SCRIPT_SIZE_MAX_BYTES = 250_000
@@ -44,13 +44,4 @@ it('numbers of a flag’s path are rounded and stay apart', () => {
   expect(roundNumbers('m47.8 138.9-4-12.8H26.2l.4.5')).toBe('m48 139-4-13H26l0 1')
   expect(roundNumbers('M12.8-.3 4.6')).toBe('M13 0 5')
   expect(roundNumbers('M0 0h513v342H0z')).toBe('M0 0h513v342H0z')
-})
-
-it('parts of library components that a library shows by itself stay in the build', () => {
-  const used = usedParts()
-  // Checkboxes and radio buttons show these, from outside of the library's components.
-  expect(used).toContain('Input.Description')
-  expect(used).toContain('Input.Error')
-  expect(used).toContain('Combobox.EventsTarget')
-  expect(used).toContain('Menu.Item')
 })

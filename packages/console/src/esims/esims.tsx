@@ -1,7 +1,7 @@
 import { ESIM_STATUSES, SMDP_STATUSES } from '@dealer-esim/contract'
 import type { ProfileRow } from '@dealer-esim/gateway/http/console/esims/esims.ts'
 import { Button, Group, Text } from '@mantine/core'
-import { useState } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import { PackageName } from '#catalogue/package-name.tsx'
 import { periodRange } from '#lists/list-period.ts'
 import type { ListView } from '#lists/list-views.tsx'
@@ -18,9 +18,11 @@ import { Status } from '#parts/values.tsx'
 import { canSend, isOperator, useSession } from '#people/sign-in/session.ts'
 import { plural, t } from '#strings/strings.ts'
 import { DealerName } from '#tenants/dealer-name.tsx'
-import { SendMany } from './send-many.tsx'
 import { parseTypedIccid } from './typed-iccid.ts'
 import { SentMark } from './use-sends.tsx'
+
+// Loaded when it is opened: most visits to the page send nothing.
+const SendMany = lazy(() => import('./send-many.tsx'))
 
 const VIEWS: ListView[] = (['GOT_RESOURCE', 'IN_USE', 'USED_UP'] as const).map((esimStatus) => ({
   label: t.statuses[esimStatus],
@@ -136,7 +138,11 @@ function EsimBulk({ esims, onClear }: { esims: ProfileRow[]; onClear(): void }) 
       <Button size="xs" variant="subtle" onClick={onClear}>
         {t.lists.bulk.clear}
       </Button>
-      {isSending && <SendMany esims={esims} onClose={() => setIsSending(false)} />}
+      {isSending && (
+        <Suspense>
+          <SendMany esims={esims} onClose={() => setIsSending(false)} />
+        </Suspense>
+      )}
     </Group>
   )
 }

@@ -18,7 +18,7 @@ interface SendManyProps {
 }
 
 /** Sends eSIMs to travellers from a pasted list or a file: the first line gets the first eSIM. */
-export function SendMany({ esims, onClose }: SendManyProps) {
+export default function SendMany({ esims, onClose }: SendManyProps) {
   // As they were chosen: a send changes the list behind the dialog.
   const [{ targets, skipped }] = useState(() => chooseTargets(esims))
   const { list, failure, isReading, take, answer } = useTravellerList()

@@ -2,11 +2,10 @@ import type { ProfileRow } from '@dealer-esim/gateway/http/console/esims/esims.t
 import type { OrderDetail, OrderItem } from '@dealer-esim/gateway/http/console/orders/orders.ts'
 import { Button } from '@mantine/core'
 import { useParams } from '@tanstack/react-router'
-import { type ReactNode, useState } from 'react'
+import { lazy, type ReactNode, Suspense, useState } from 'react'
 import { useApi, useReloadAfter } from '#api/use-api.ts'
 import { PackageName, PackageNames } from '#catalogue/package-name.tsx'
 import { MoreMenu, Record } from '#design/record.tsx'
-import { SendMany } from '#esims/send-many.tsx'
 import { chooseTargets } from '#esims/send-pairs.ts'
 import { SentMark } from '#esims/use-sends.tsx'
 import { valueColumn } from '#parts/list-columns.tsx'
@@ -22,6 +21,9 @@ import { useOrderActions } from './order-actions.tsx'
 import { orderNumber } from './order-number.tsx'
 import { OrderState } from './order-state.tsx'
 import { OrderStream } from './order-timeline.tsx'
+
+// Loaded when it is opened: most visits to the page send nothing.
+const SendMany = lazy(() => import('#esims/send-many.tsx'))
 
 const IN_PROGRESS = new Set(['PAID', 'ALLOCATING'])
 const REFRESH_MS = 3_000
@@ -149,7 +151,11 @@ function DeliveredEsims({ order }: { order: OrderDetail }) {
         ),
       })}
     >
-      {isSending && <SendMany esims={order.profiles} onClose={() => setIsSending(false)} />}
+      {isSending && (
+        <Suspense>
+          <SendMany esims={order.profiles} onClose={() => setIsSending(false)} />
+        </Suspense>
+      )}
       <List<ProfileRow>
         label={t.orders.deliveredEsims}
         rows={order.profiles}

@@ -1,5 +1,7 @@
 import { createHmac } from 'node:crypto'
+import type { OrderRequest } from '@dealer-esim/contract'
 import type { Cipher } from '@dealer-esim/lib/crypto.ts'
+import type { Config } from '#platform/config/config.ts'
 
 /** The person who gets an eSIM. Never in logs, events or plain columns. */
 export interface Traveller {
@@ -27,6 +29,20 @@ export interface HandOver {
 interface TravellerDeps {
   cipher: Pick<Cipher, 'encrypt'>
   linkKey: Buffer
+}
+
+/** How the lines of an order are handed over; undefined: they say nothing. */
+export function handOverOf(
+  deps: TravellerDeps & { config: Pick<Config, 'smtpUrl'> },
+  tenantId: string,
+  lines: OrderRequest['packageInfoList'],
+): HandOver | undefined {
+  if (lines.every(({ deliverTo, brand }) => deliverTo === undefined && brand === undefined)) return undefined
+  return {
+    recipients: lines.map(({ deliverTo }) => deliverTo && sealTraveller(deps, tenantId, deliverTo)),
+    brand: lines.map(({ deliverTo, brand }) => deliverTo?.brand ?? brand).find((brand) => brand !== undefined),
+    isMailPossible: deps.config.smtpUrl !== undefined,
+  }
 }
 
 /** Encrypts a traveller for its dealer, as activation codes are. */

@@ -53,7 +53,7 @@ export async function addNote(deps: NoteDeps, on: NoteSubject, text: string, sub
  * see it.
  * @throws Refusal
  */
-export async function askOperator(
+export async function askAboutOrder(
   deps: NoteDeps,
   order: { tenantId: string; orderId: string; orderNo: string; entryNo: bigint; clientName: string },
   text: string,
@@ -78,7 +78,7 @@ export async function askOperator(
  * the dealer can see it.
  * @throws Refusal
  */
-export async function askOperatorAnything(
+export async function askAboutAccount(
   deps: NoteDeps,
   { tenantId, clientName }: { tenantId: string; clientName: string },
   text: string,

@@ -1,15 +1,14 @@
-import type { OrderRequest } from '@dealer-esim/contract'
 import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import type { Deps } from '#deps.ts'
 import type { PlacementAnswer, Verdict } from '#orders/placing/decide-order.ts'
 import type { DryRunAnswer, DryRunVerdict } from '#orders/placing/dry-run.ts'
 import { keyOf } from '#orders/placing/order-input.ts'
-import { type HandOver, sealTraveller } from '#orders/traveller.ts'
+import { handOverOf } from '#orders/traveller.ts'
 import type { Call, Result } from './dealer-call.ts'
 
 /** `esim/order`. */
 export async function order(deps: Deps, { tenant, request, headers, receivedAt }: Call<'esim/order'>) {
-  const handOver = handOverOf(deps, tenant.tenantId, request)
+  const handOver = handOverOf(deps, tenant.tenantId, request.packageInfoList)
   const known = {
     tenant,
     headers,
@@ -22,20 +21,6 @@ export async function order(deps: Deps, { tenant, request, headers, receivedAt }
     ? deps.orderPlacer.dryRun({ ...known, request: withTransactionId(request, known.orderId) })
     : deps.orderPlacer.place({ ...known, request }))
   return resultOf(verdict)
-}
-
-/** How the lines of an order are handed over; undefined: they say nothing. */
-function handOverOf(
-  deps: Pick<Deps, 'config' | 'cipher' | 'linkKey'>,
-  tenantId: string,
-  { packageInfoList: lines }: Pick<OrderRequest, 'packageInfoList'>,
-): HandOver | undefined {
-  if (lines.every(({ deliverTo, brand }) => deliverTo === undefined && brand === undefined)) return undefined
-  return {
-    recipients: lines.map(({ deliverTo }) => deliverTo && sealTraveller(deps, tenantId, deliverTo)),
-    brand: lines.map(({ deliverTo, brand }) => deliverTo?.brand ?? brand).find((brand) => brand !== undefined),
-    isMailPossible: deps.config.smtpUrl !== undefined,
-  }
 }
 
 /** `esim/topup`. The answer names its eSIM and so has all members (PlacementAnswer, DryRunAnswer). */

@@ -1,9 +1,9 @@
 import { LINE_COUNT_MAX, ORDER_LINES_MAX, PERIOD_NUM_MAX, parseRequest } from '@dealer-esim/contract'
 import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import Type from 'typebox'
-import { type HandOver, sealTraveller, type Traveller } from '#orders/traveller.ts'
-import { checkAddress, traveller } from '../esims/esims.ts'
-import { BUYERS, type ConsoleDeps, type Route, route } from '../kernel/route.ts'
+import { handOverOf } from '#orders/traveller.ts'
+import { traveller } from '../esims/esims.ts'
+import { BUYERS, type Route, route } from '../kernel/route.ts'
 import { CLOSED, tenantParams } from '../kernel/route-schemas.ts'
 import { getActiveBuyer, placedOrder, placeForPerson, transactionId } from './buyer.ts'
 
@@ -33,7 +33,10 @@ export const placeOrderRoutes: Route[] = [
         packageInfoList: Type.Array(bought, { minItems: 1, maxItems: ORDER_LINES_MAX }),
         amount: Type.Integer({ minimum: 0, description: 'Refused if the total has changed' }),
         deliverTo: Type.Optional(
-          Type.Object(traveller, { ...CLOSED, description: 'Gets each eSIM by e-mail once it is there' }),
+          Type.Object(traveller, {
+            ...CLOSED,
+            description: 'Gets the eSIM of each line by e-mail once it is there. Each line then has count 1',
+          }),
         ),
       },
       CLOSED,
@@ -43,27 +46,16 @@ export const placeOrderRoutes: Route[] = [
     async handle({ deps, by }, { params, body }) {
       const tenant = await getActiveBuyer(deps, params.tenantId)
       const { deliverTo, ...order } = body
-      const parsed = parseRequest('esim/order', order)
+      const packageInfoList = order.packageInfoList.map((line) => ({ ...line, ...(deliverTo && { deliverTo }) }))
+      const parsed = parseRequest('esim/order', { ...order, packageInfoList })
       if (!parsed.ok) throw new ApiError(parsed.code, { details: parsed.details })
       const request = parsed.value
       // The schema above has no such member.
       if (request.validateOnly) throw new Error('a purchase on the console cannot be a dry run')
-      const handOver = deliverTo && handOverOf(deps, params.tenantId, order.packageInfoList.length, deliverTo)
+      const handOver = handOverOf(deps, params.tenantId, request.packageInfoList)
       const input = { tenant, request, orderId: deps.ids.uuid(), ...(handOver && { handOver }) }
       // Without the traveller: the log is read by more people, and kept for longer.
       return placeForPerson(deps, input, { action: 'order.place', after: order }, by)
     },
   }),
 ]
-
-/** One traveller gets every eSIM of the purchase. @throws Refusal for a malformed address */
-function handOverOf(
-  deps: Pick<ConsoleDeps, 'config' | 'cipher' | 'linkKey'>,
-  tenantId: string,
-  lines: number,
-  { email, name }: Traveller,
-): HandOver {
-  const sealed = sealTraveller(deps, tenantId, { email: checkAddress(email), name })
-  const isMailPossible = deps.config.smtpUrl !== undefined
-  return { recipients: Array.from({ length: lines }, () => sealed), brand: undefined, isMailPossible }
-}

@@ -4,8 +4,8 @@ import Type, { type Static } from 'typebox'
 import { searchOrders } from '#orders/reading/search-orders.ts'
 import {
   addNote,
-  askOperator,
-  askOperatorAnything,
+  askAboutAccount,
+  askAboutOrder,
   deleteNote,
   getTags,
   listNotes,
@@ -101,7 +101,7 @@ export const noteRoutes: Route[] = [
     answer: done,
     ratePerMinute: ASKS_PER_MINUTE,
     async handle({ deps, by }, { params, body }) {
-      await askOperator(deps, { ...(await getOrder(deps, params)), orderNo: params.orderNo }, body.text, by)
+      await askAboutOrder(deps, { ...(await getOrder(deps, params)), orderNo: params.orderNo }, body.text, by)
       return {}
     },
   }),
@@ -115,7 +115,7 @@ export const noteRoutes: Route[] = [
     answer: done,
     ratePerMinute: ASKS_PER_MINUTE,
     async handle({ deps, by }, { params, body }) {
-      await askOperatorAnything(deps, await getTenantView(deps, params.tenantId), body.text, by)
+      await askAboutAccount(deps, await getTenantView(deps, params.tenantId), body.text, by)
       return {}
     },
   }),

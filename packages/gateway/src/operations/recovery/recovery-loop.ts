@@ -75,9 +75,9 @@ const PAUSE_RANGES = `update suppliers set paused = true, updated_at = now()
 const ORDERS_PER_PASS = 200
 
 /**
- * Puts orders that were open at the restore under review. At the moment of the backup they were not delivered; a supplier may have delivered them
- * since, perhaps another one than the order names, so nothing is bought for them any more: an operator settles them, or
- * a supplier's list delivers them.
+ * Puts orders that were open at the restore under review. At the moment of the backup they were not delivered; a supplier may
+ * have delivered them since, perhaps another one than the order names, so nothing is bought for them any more: an operator
+ * settles them, or a supplier's list delivers them.
  * @returns whether there may be more
  */
 async function reviewSomeOrders(deps: FulfilmentDeps): Promise<boolean> {

@@ -88,7 +88,7 @@ async function requireNoSales(tx: Tx): Promise<Date> {
 }
 
 function wakeAll({ wake }: Pick<ReleaseDeps, 'wake'>): void {
-  for (const topic of ['settings', 'fulfilment', 'actions', 'webhooks'] as const) wake.wake(topic)
+  for (const topic of ['settings', 'fulfilment', 'actions', 'webhooks', 'stock'] as const) wake.wake(topic)
 }
 
 /** Requests that were checked against an older version are checked again, so a release holds for the next request. */

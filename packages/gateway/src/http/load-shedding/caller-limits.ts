@@ -64,7 +64,9 @@ export function createCallerLimiter(limit: CallerLimit, clock: Pick<Clock, 'mono
       const mustWait = mine.running >= ofCaller
       if (mustWait && mine.waiting.length >= waiting) throw tooMany(BUSY_S)
       if (!mustWait && running >= ofNode) throw busy()
-      rate?.take(caller)
+      const waitMs = rate?.waitMs(caller) ?? 0
+      if (waitMs > 0) throw tooMany(Math.ceil(waitMs / 1000))
+      rate?.spend(caller)
       own.set(caller, mine)
       if (mustWait) await new Promise<void>((resolve) => mine.waiting.push(resolve))
       else mine.running += 1
@@ -84,20 +86,25 @@ export function createCallerLimiter(limit: CallerLimit, clock: Pick<Clock, 'mono
 }
 
 /** A token bucket per caller, stored as the time at which it will be full again. */
-function createRate({ burst, everyMs }: { burst: number; everyMs: number }, clock: Pick<Clock, 'monotonic'>) {
+export function createRate({ burst, everyMs }: { burst: number; everyMs: number }, clock: Pick<Clock, 'monotonic'>) {
   const fullAt = new Map<string, number>()
   function keep(caller: string, atMs: number): void {
     fullAt.delete(caller)
     fullAt.set(caller, atMs)
     if (fullAt.size > CALLERS_MAX) fullAt.delete(fullAt.keys().next().value as string)
   }
+  function nextFullAt(caller: string): number {
+    const now = clock.monotonic()
+    return Math.max(now, fullAt.get(caller) ?? now) + everyMs
+  }
   return {
-    take(caller: string): void {
-      const now = clock.monotonic()
-      const nextMs = Math.max(now, fullAt.get(caller) ?? now) + everyMs
-      const waitMs = nextMs - now - burst * everyMs
-      if (waitMs > 0) throw tooMany(Math.ceil(waitMs / 1000))
-      keep(caller, nextMs)
+    /** The time until the caller's next request is allowed; 0 if it is allowed now. */
+    waitMs(caller: string): number {
+      return Math.max(0, nextFullAt(caller) - clock.monotonic() - burst * everyMs)
+    },
+    /** Counts a request, whether it is allowed or not. */
+    spend(caller: string): void {
+      keep(caller, nextFullAt(caller))
     },
     refund(caller: string): void {
       const known = fullAt.get(caller)

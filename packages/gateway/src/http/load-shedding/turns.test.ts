@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import { systemClock } from '@dealer-esim/lib/clock.ts'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { REQUESTS_MAX } from './request-limit.ts'
 import { createTurns } from './turns.ts'
 
@@ -54,5 +54,24 @@ describe('turns', () => {
     const startedAt = performance.now()
     for (let part = 0; part < 5; part++) await Promise.all([turns.take('a'), turns.take('b')])
     expect(performance.now() - startedAt).toBeGreaterThan(5 * 3)
+  })
+
+  it('are given to a tenant 400 times without a pause, then once in 4 ms, while another tenant does not wait', async () => {
+    let now = 0
+    const turns = createTurns({ ...createDeps(), clock: { monotonic: () => now } })
+    for (let part = 0; part < 400; part++) await turns.take('a')
+    let granted = 0
+    const going = (async () => {
+      for (; granted < 5; granted++) await turns.take('a')
+    })()
+    await turn()
+    expect(granted).toBe(0)
+    await turns.take('b')
+    expect(granted).toBe(0)
+    for (let parts = 1; parts <= 5; parts++) {
+      now += 4
+      await vi.waitFor(() => expect(granted).toBe(parts))
+    }
+    await going
   })
 })

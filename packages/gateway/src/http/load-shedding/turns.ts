@@ -1,5 +1,6 @@
 import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import type { Clock } from '@dealer-esim/lib/clock.ts'
+import { createRate } from './caller-limits.ts'
 import { REQUESTS_MAX, type RequestLimit } from './request-limit.ts'
 
 /** Starts parts of long work one per turn of the event loop, so that other dealers' requests are served in between. */
@@ -19,6 +20,12 @@ const WAITING_OF_TENANT_MAX = REQUESTS_MAX / 2
 /** The time between two turns while other requests are in progress. A page of 500 packages has ten parts. */
 const PAUSE_MS = 4
 
+/**
+ * What one tenant's lists may take: 400 parts without a pause, which are 20 000 packages, then one part in 4 ms. A tenant that
+ * reads pages of 100 packages at its usual quota of 100 requests a second never waits for it.
+ */
+const OF_TENANT = { burst: 400, everyMs: 4 }
+
 interface TurnDeps {
   clock: Pick<Clock, 'monotonic'>
   requests: Pick<RequestLimit, 'inProgress'>
@@ -28,12 +35,14 @@ interface TurnDeps {
 export function createTurns({ clock, requests, countRefused }: TurnDeps): Turns {
   /** In the order of the tenants' turns. */
   const waiting = new Map<string, (() => void)[]>()
+  const ofTenant = createRate(OF_TENANT, clock)
   let isTaken = false
   let takenAt = clock.monotonic()
 
-  function takeNow(): void {
-    isTaken = true
+  function takeNow(tenantId: string): void {
+    ofTenant.spend(tenantId)
     takenAt = clock.monotonic()
+    isTaken = true
     setImmediate(nextTurn)
   }
 
@@ -45,25 +54,33 @@ export function createTurns({ clock, requests, countRefused }: TurnDeps): Turns 
   }
 
   function nextTurn(): void {
-    if (waiting.size > 0 && isBusy() && clock.monotonic() - takenAt < PAUSE_MS) {
-      setTimeout(nextTurn, 1)
-      return
-    }
     isTaken = false
-    const [next] = waiting
-    if (next === undefined) return
-    const [tenantId, own] = next
-    const start = own.shift()!
-    waiting.delete(tenantId)
-    if (own.length > 0) waiting.set(tenantId, own) // moved to the end
-    takeNow()
-    start()
+    if (waiting.size === 0) return
+    if (isBusy() && clock.monotonic() - takenAt < PAUSE_MS) return waitFor(1)
+    let soonestMs = Number.POSITIVE_INFINITY
+    for (const [tenantId, own] of waiting) {
+      const waitMs = ofTenant.waitMs(tenantId)
+      soonestMs = Math.min(soonestMs, waitMs)
+      if (waitMs > 0) continue
+      const start = own.shift()!
+      waiting.delete(tenantId)
+      if (own.length > 0) waiting.set(tenantId, own) // moved to the end
+      takeNow(tenantId)
+      return start()
+    }
+    waitFor(soonestMs)
+  }
+
+  function waitFor(ms: number): void {
+    isTaken = true
+    setTimeout(nextTurn, ms)
   }
 
   return {
     take(tenantId, goesOn = false) {
-      if (!isTaken && waiting.size === 0) {
-        takeNow()
+      const waitMs = ofTenant.waitMs(tenantId)
+      if (!isTaken && waitMs === 0) {
+        takeNow(tenantId)
         return undefined
       }
       const own = waiting.get(tenantId) ?? []
@@ -72,6 +89,7 @@ export function createTurns({ clock, requests, countRefused }: TurnDeps): Turns 
         throw new ApiError('000002')
       }
       waiting.set(tenantId, own)
+      if (!isTaken) waitFor(waitMs)
       return new Promise((resolve) => (goesOn ? own.unshift(resolve) : own.push(resolve)))
     },
   }

@@ -63,7 +63,7 @@ function buildahIn(work) {
     }).trim()
 }
 
-/** Extracted, not installed: Node needs the libraries, scripts the rest. */
+/** Only extracted: Node needs the libraries of these packages, and nothing needs their install scripts. */
 const PACKAGES = 'base-files,coreutils,dash,libc6,libgcc-s1,libstdc++6,tzdata'
 const OWN_BASE = 'localhost/dealer-esim-base'
 const USERS = 'root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/nonexistent:/bin/false\n'

@@ -30,7 +30,7 @@ it('takes the eSIMs that can be sent, in the order in which they were bought', (
   expect([targets.map(({ profileId }) => profileId), skipped]).toEqual([['a', 'b', 'c', 'bounced'], 4])
 })
 
-it('gives a line with a fault no eSIM, and says which lines and eSIMs are left', () => {
+it('assigns no eSIM to a faulty line, and says which lines and eSIMs are left', () => {
   const targets = [esim('a'), esim('b')]
   const lines = [line(1, 'x@e.test'), line(2, 'no address', 'bad'), line(3, 'y@e.test'), line(4, 'z@e.test')]
   const { pairs, left } = pairsOf(targets, lines)

@@ -92,7 +92,7 @@ export const esimUsage = Type.Object({
   iccid: Type.String(),
   totalVolume: nullable(quantity({ description: 'Bytes; null when unlimited.' })),
   orderUsage: nullable(quantity({ description: 'Bytes used; null when the supplier does not report it.' })),
-  remaining: nullable(quantity({ description: 'Bytes that are left; null if one of the two is null.' })),
+  remaining: nullable(quantity({ description: 'Bytes left; null if the volume is unlimited or the usage unknown.' })),
   usageUpdateTime: nullable(time()),
   expiredTime: nullable(time()),
   esimStatus: Type.Enum(ESIM_STATUSES),

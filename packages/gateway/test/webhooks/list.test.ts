@@ -113,7 +113,7 @@ test('listing undelivered events does not read delivered events', async () => {
     [seen[0], seen[2]],
     [seen[1], seen[3]],
   ]) {
-    // Looking up a delivery may discard the few others that exist.
+    // Reading by delivery may discard the few rows that do not match.
     expect(after!.discarded).toBeLessThan(before!.discarded + 10)
     expect(after!.pages).toBeLessThan(2 * before!.pages)
   }

@@ -59,7 +59,7 @@ const PROGRESS_ROWS = 100_000
 function findMasterKeys({ masterKeys, dataDir }: Config): readonly [Buffer, ...Buffer[]] {
   if (masterKeys !== undefined) return masterKeys
   if (existsSync(join(dataDir, 'master.key'))) return [ensureLocalMasterKey(dataDir)]
-  throw new UsageError('Set MASTER_KEY to the key of the gateway that the backup is of.')
+  throw new UsageError('Set MASTER_KEY to the key of the gateway that made the backup.')
 }
 
 function summaryOf(file: string, header: BackupHeader) {

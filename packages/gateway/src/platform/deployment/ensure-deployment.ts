@@ -83,7 +83,7 @@ export function refuseOutdatedKey(cipher: Cipher, row: DeploymentRow): void {
   }
 }
 
-/** @throws StartRefused if a connected process could not decrypt what we encrypt, or we what it encrypts */
+/** @throws StartRefused if a connected process cannot decrypt what this one encrypts, or the reverse */
 export async function refuseIncompatiblePeers(db: Pick<Db, 'query'>, cipher: Cipher): Promise<void> {
   const peers = incompatiblePeers(await listPeers(db), cipher)
   if (peers.length === 0) return

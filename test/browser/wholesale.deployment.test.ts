@@ -1,3 +1,4 @@
+import { createSimulator, type Simulator } from '@dealer-esim/wholesaler-simulators'
 import { HELD, UNSETTLED } from '@dealer-esim/wholesalers/unsettled.ts'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -6,6 +7,7 @@ import {
   api,
   button,
   type ConsoleTestbed,
+  enterPassword,
   field,
   heading,
   navigate,
@@ -14,6 +16,7 @@ import {
   startTestbed,
 } from './console-testbed.ts'
 import { loadingEnds } from './console-tour.ts'
+import { Hands } from './flows/hands.ts'
 
 /** The type of the supplier of a trial. */
 const TRIAL_TYPE = 'esim-access'
@@ -24,13 +27,17 @@ const VERIFIED_WITHIN_MS = 60_000
 describe.skipIf(!isBrowserAvailable())('selling a wholesaler’s catalogue', () => {
   let testbed: ConsoleTestbed
   let page: Page
+  let simulator: Simulator | undefined
 
   beforeAll(async () => {
     testbed = await startTestbed({ isTrial: true })
     page = await testbed.open()
     await signInAsOperator(testbed, page)
   })
-  afterAll(() => testbed?.stop())
+  afterAll(async () => {
+    await testbed?.stop()
+    await simulator?.close()
+  })
 
   it('the catalogue is read on demand, and its products are listed with costs', async () => {
     const products = /\/supplier-products(\?|$)/
@@ -44,7 +51,7 @@ describe.skipIf(!isBrowserAvailable())('selling a wholesaler’s catalogue', () 
     await page.locator('tbody tr').first().getByText(/USD/).waitFor()
     await row.getByRole('button', { name: 'Read now' }).click()
     await page.locator('[data-sync=trial][data-outcome=DONE]').waitFor()
-    const listed = async () => Number((await row.getByText(/products/).innerText()).match(/\d+/)?.[0])
+    const listed = async () => Number((await row.getByText(/\d+ products/).innerText()).match(/\d+/)?.[0])
     await expect.poll(listed).toBeGreaterThan(100)
     const first = page.locator('tbody tr').first()
     await first.getByText(/USD/).waitFor()
@@ -159,6 +166,44 @@ describe.skipIf(!isBrowserAvailable())('selling a wholesaler’s catalogue', () 
     await page.getByText('Verified with a purchase').waitFor({ timeout: VERIFIED_WITHIN_MS })
     await button(page, 'Verify with a purchase').waitFor({ state: 'detached' })
     for (const text of lists) expect(await page.getByText(text, { exact: true }).count()).toBe(0)
+  })
+
+  it('from a wholesaler’s account to its packages on sale takes at most 8 clicks and 5 fields', async () => {
+    simulator = await createSimulator('esim-access')
+    const { accessCode = '', secretKey = '' } = simulator.credentials
+    await navigate(testbed, page, '/suppliers')
+    const hands = new Hands(page)
+    const setting = (name: string) => page.locator(`[name="config.${name}"]`)
+    await hands.click(page.getByRole('link', { name: 'Add supplier' }).first())
+    await hands.click(page.getByRole('combobox', { name: 'Type' }))
+    await hands.click(page.getByRole('option', { name: 'eSIM Access' }))
+    // Only here: a second supplier of this type, which is a simulator.
+    await page.locator('input[name=supplier]').fill('second')
+    await page.getByRole('button', { name: 'Advanced' }).click()
+    await setting('url').fill(simulator.url)
+    await hands.fill(setting('accessCode'), accessCode)
+    await hands.fill(setting('secretKey'), secretKey)
+    await hands.fill(setting('dailySpendLimit.amount'), '100')
+    await hands.fill(setting('dailySpendLimit.currencyCode'), 'USD')
+    await enterPassword(page)
+    await hands.click(page.getByRole('button', { name: 'Add supplier' }))
+    const row = page.locator('[data-sync=second]')
+    await hands.click(row.getByRole('button', { name: 'Sell products' }))
+    const dialog = page.getByRole('dialog')
+    await hands.fill(dialog.getByLabel('Percent added to the cost'), '30')
+    await dialog.getByRole('status').getByText(/\d+ packages from USD/).waitFor()
+    await hands.click(dialog.getByRole('button', { name: 'Preview' }))
+    const put = dialog.getByRole('button', { name: /^Put \d+ packages on sale$/ })
+    await put.waitFor()
+    const packages = Number(/\d+/.exec(await put.innerText()))
+    await hands.click(put)
+    await dialog.waitFor({ state: 'detached' })
+    expect(packages).toBeGreaterThanOrEqual(300)
+    const { rules } = await api<{ rules: { ruleName: string; packages: number }[] }>(testbed, page, '/sale-rules')
+    expect(rules.find(({ ruleName }) => ruleName === 'second')).toMatchObject({ packages })
+    const { clicks, fields } = hands.count()
+    expect(clicks).toBeLessThanOrEqual(8)
+    expect(fields).toBeLessThanOrEqual(5)
   })
 
   /** The code of a package that is bought from the wholesaler. */

@@ -12,6 +12,7 @@ import { List } from '#parts/record-list.tsx'
 import { Hint } from '#parts/values.tsx'
 import { interpolate, plural, t } from '#strings/strings.ts'
 import { RULES } from './product-paths.ts'
+import { skippedTexts } from './skipped-texts.ts'
 
 type PreviewLine = SaleRulePreview['lines'][number]
 
@@ -86,7 +87,6 @@ function Summary(props: {
 }) {
   const { preview, kind, onKind } = props
   const kinds = ['ADDED', 'CHANGED', 'ON_SALE', 'OFF_SALE', 'BLOCKED'] as const
-  const skipped = Object.entries(preview.skipped).filter(([, count]) => count > 0)
   return (
     <Card>
       <SimpleGrid cols={{ base: 2, sm: 5 }}>
@@ -118,11 +118,7 @@ function Summary(props: {
           plural(t.rulePreview.products, preview.products),
           interpolate(t.rulePreview.unselected, { count: formatCount(preview.unselected) }),
           interpolate(t.rulePreview.unchanged, { count: formatCount(preview.counts.UNCHANGED) }),
-          ...skipped.map(([reason, count]) =>
-            interpolate(t.rulePreview.skipped[reason as keyof typeof t.rulePreview.skipped], {
-              count: formatCount(count),
-            }),
-          ),
+          ...skippedTexts(preview),
         ].join(' · ')}
       </Hint>
       {preview.doubtful > 0 && <ErrorText>{plural(t.catalogue.checkPrices, preview.doubtful)}</ErrorText>}

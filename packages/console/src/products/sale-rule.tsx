@@ -1,29 +1,21 @@
-import type { SaleRuleEffect, SaleRuleRow } from '@dealer-esim/gateway/http/console/products/sale-rules.ts'
-import { Button, Checkbox, Group, NativeSelect, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
-import { useDebouncedValue } from '@mantine/hooks'
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import type { SaleRuleRow } from '@dealer-esim/gateway/http/console/products/sale-rules.ts'
+import { Button, Checkbox, Group, NativeSelect, SimpleGrid, Text, TextInput } from '@mantine/core'
 import { useNavigate, useParams } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
-import { type ApiError, call } from '#api/call-api.ts'
+import type { ApiError } from '#api/call-api.ts'
 import { useApi, useChange } from '#api/use-api.ts'
-import { PackageName } from '#catalogue/package-name.tsx'
 import { MoreMenu, Record } from '#design/record.tsx'
 import { ChangeDialog } from '#parts/dialog.tsx'
 import { formFields, markSaved } from '#parts/form-values.ts'
-import { formatMoney, formatPercent } from '#parts/format.ts'
 import { ErrorText, LoadError, Loading } from '#parts/load-states.tsx'
 import { Card, NotFound, Page } from '#parts/page.tsx'
 import { UnsavedWarning } from '#parts/unsaved.tsx'
-import { Amount, Hint } from '#parts/values.tsx'
+import { Hint } from '#parts/values.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
-import { interpolate, plural, t } from '#strings/strings.ts'
+import { t } from '#strings/strings.ts'
 import { RULE_PREVIEW, RULES, rulePath } from './product-paths.ts'
+import { RuleEffect } from './rule-effect.tsx'
 import { NEW_RULE, parseRule, type TypedRule, typedRule } from './sale-rule-form.ts'
-
-/** How long after the last key press the effect of the typed rule is requested. */
-const TYPING_MS = 400
-/** Stands for a rule that has no name yet. */
-const NEW_NAME = 'new'
 
 const BACK = { to: RULES, label: t.saleRules.title }
 
@@ -72,7 +64,6 @@ function RuleForm({ ruleName, typed }: { ruleName?: string; typed: TypedRule }) 
   const save = useChange({ success: t.saleRules.saved, quiet: true })
   const [errors, setErrors] = useState<Record<string, string>>({})
   const [draft, setDraft] = useState(() => parseRule(typed))
-  const [settledDraft] = useDebouncedValue(draft, TYPING_MS)
   function submit(event: FormEvent<HTMLFormElement>) {
     event.preventDefault()
     const form = event.currentTarget
@@ -114,7 +105,7 @@ function RuleForm({ ruleName, typed }: { ruleName?: string; typed: TypedRule }) 
   const { choices } = t.saleRules
   return (
     <form onSubmit={submit} onChange={(event) => setDraft(parseRule(formFields(event.currentTarget)))}>
-      <Record rail={'rule' in settledDraft && <RuleEffect ruleName={ruleName} rule={settledDraft.rule} />}>
+      <Record rail={'rule' in draft && <RuleEffectCard ruleName={ruleName} rule={draft.rule} />}>
         <Card title={t.saleRules.products}>
           <Hint>{t.saleRules.productsText}</Hint>
           <SimpleGrid cols={{ base: 1, sm: 2 }} style={{ alignItems: 'end' }}>
@@ -160,56 +151,6 @@ function RuleForm({ ruleName, typed }: { ruleName?: string; typed: TypedRule }) 
   )
 }
 
-/** What the rule would sell as currently typed. */
-function RuleEffect({ ruleName = NEW_NAME, rule }: { ruleName: string | undefined; rule: object }) {
-  const { data: effect, error } = useQuery<SaleRuleEffect, ApiError>({
-    queryKey: ['/sale-rules/effect', ruleName, rule],
-    queryFn: ({ signal }) => call<SaleRuleEffect>('POST', '/sale-rules/effect', { body: { ruleName, rule }, signal }),
-    placeholderData: keepPreviousData,
-  })
-  const texts = t.saleRules.effect
-  return (
-    <Card title={texts.title}>
-      <div role="status" aria-live="polite">
-        {error && <Hint>{error.message}</Hint>}
-        {effect && !error && <EffectFigures effect={effect} />}
-      </div>
-    </Card>
-  )
-}
-
-function EffectFigures({ effect }: { effect: SaleRuleEffect }) {
-  const texts = t.saleRules.effect
-  const { currencyCode, packages, lowestPrice, lowestMargin, highestMargin, medianMargin, examples } = effect
-  if (lowestPrice === null) return <Hint>{texts.nothing}</Hint>
-  const percent = (value: number | null) => formatPercent((value ?? 0) / 100)
-  return (
-    <Stack gap="md">
-      <Text fw={600}>
-        {plural(texts.summary, packages, {
-          price: formatMoney(lowestPrice, currencyCode),
-          lowest: percent(lowestMargin),
-          highest: percent(highestMargin),
-        })}
-      </Text>
-      <Hint>{interpolate(texts.median, { margin: percent(medianMargin) })}</Hint>
-      {examples.map(({ name, locationCodes, cost, price, margin }) => (
-        <div key={`${name} ${price}`}>
-          <PackageName name={name} location={locationCodes[0] ?? ''} more={locationCodes.length - 1} />
-          <Group gap="xs" justify="space-between">
-            <Text size="sm" fw={600}>
-              <Amount value={price} currency={currencyCode} />
-            </Text>
-            <Hint>
-              {interpolate(texts.example, { cost: formatMoney(cost, currencyCode), margin: percent(margin) })}
-            </Hint>
-          </Group>
-        </div>
-      ))}
-    </Stack>
-  )
-}
-
 /** The usual choices, and the number that was set elsewhere. */
 function countryChoices({ countriesMax = '' }: TypedRule): Record<string, string> {
   const { countriesMax: usual } = t.saleRules.choices
@@ -240,5 +181,13 @@ function DeleteRule({ ruleName, onClose }: { ruleName: string; onClose(): void }
       <Text size="sm">{t.saleRules.deleteText}</Text>
       <Checkbox name="keepPackages" label={t.saleRules.keepPackages} />
     </ChangeDialog>
+  )
+}
+
+function RuleEffectCard(props: { ruleName: string | undefined; rule: object }) {
+  return (
+    <Card title={t.saleRules.effect.title}>
+      <RuleEffect {...props} />
+    </Card>
   )
 }

@@ -1,6 +1,6 @@
 import type { SupplierSync } from '@dealer-esim/gateway/http/console/products/products.ts'
 import { Alert, Badge, Button, Group, List, NativeSelect, Stack, Text } from '@mantine/core'
-import { useState } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import { useApi, useChange, useReloadAfter } from '#api/use-api.ts'
 import { ChangeDialog } from '#parts/dialog.tsx'
 import { formatCount } from '#parts/format.ts'
@@ -9,6 +9,8 @@ import { Timestamp } from '#parts/values.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
 import { interpolate, plural, t } from '#strings/strings.ts'
 import { supplierPage } from '#suppliers/supplier-paths.ts'
+
+const SellProducts = lazy(() => import('./sell-products.tsx'))
 
 const REFRESH_MS = 2_000
 const HOUR_MIN = 60
@@ -53,6 +55,7 @@ function SyncRow({ sync }: { sync: SupplierSync }) {
   const start = useChange({ quiet: false })
   const change = useChange({ success: t.common.saved })
   const [accepting, setAccepting] = useState(false)
+  const [isSelling, setIsSelling] = useState(false)
   const path = `${supplierPage(sync.supplier)}/sync`
   return (
     <Group justify="space-between" data-sync={sync.supplier} data-outcome={sync.isRunning ? 'RUNNING' : sync.outcome}>
@@ -110,7 +113,15 @@ function SyncRow({ sync }: { sync: SupplierSync }) {
           >
             {t.products.readNow}
           </Button>
+          <Button size="xs" onClick={() => setIsSelling(true)}>
+            {t.saleRules.sell.action}
+          </Button>
         </Group>
+      )}
+      {isSelling && (
+        <Suspense>
+          <SellProducts supplier={sync.supplier} onClose={() => setIsSelling(false)} />
+        </Suspense>
       )}
       {accepting && sync.heldAt && (
         <Accept path={path} message={sync.message} heldAt={sync.heldAt} onClose={() => setAccepting(false)} />

@@ -4,10 +4,8 @@ import { lazy, type ReactNode, Suspense, useState } from 'react'
 import { useApi } from '#api/use-api.ts'
 import { useReturnFocus } from '#parts/dialog.tsx'
 import { Loading } from '#parts/load-states.tsx'
-import { TextLink } from '#parts/values.tsx'
 import { Passkeys } from '#people/account/own-passkeys.tsx'
 import { SecondFactor } from '#people/account/second-factor.tsx'
-import { PRODUCTS } from '#products/product-paths.ts'
 import { interpolate, t } from '#strings/strings.ts'
 import { SupplierActions, SupplierState } from '#suppliers/supplier-state.tsx'
 
@@ -15,6 +13,7 @@ const AddSupplier = lazy(async () => ({ default: (await import('#suppliers/add-s
 const CatalogueImport = lazy(async () => ({
   default: (await import('#catalogue/catalogue-import.tsx')).CatalogueImport,
 }))
+const SyncCard = lazy(async () => ({ default: (await import('#products/sync-card.tsx')).SyncCard }))
 const EndpointCard = lazy(async () => ({ default: (await import('#webhooks/endpoint.tsx')).EndpointCard }))
 
 interface StepDialogProps {
@@ -96,13 +95,12 @@ function AddedSupplier({ supplier }: { supplier: string }) {
   )
 }
 
-/** Imports a file, or links to the sale rules for suppliers that have a catalogue. */
+/** Sells the products of a supplier that has a catalogue, or imports a file. */
 export function CatalogueStep({ onClose }: StepProps) {
   return (
-    <StepDialog title={t.setup.steps.catalogue.title} onClose={onClose}>
-      <Text size="sm">
-        {t.setup.fromCatalogue} <TextLink to={PRODUCTS}>{t.products.title}</TextLink>
-      </Text>
+    <StepDialog title={t.setup.steps.catalogue.title} onClose={onClose} hasDialogs>
+      <SyncCard />
+      <Text size="sm">{t.setup.fromFile}</Text>
       <CatalogueImport onImported={onClose} />
     </StepDialog>
   )

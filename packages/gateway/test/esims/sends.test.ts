@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { createMailServer, type MailServer } from '@dealer-esim/lib/outbound/smtp.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { createLog } from '@dealer-esim/lib/telemetry/json-log.ts'
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished, vi } from 'vitest'
 import { sendDueMails } from '#alerts/mail/send-mail.ts'
 import type { Deps } from '#deps.ts'
 import { searchProfiles } from '#esims/search-profiles.ts'
@@ -60,12 +60,13 @@ const statusOf = async (transactionId: string) =>
     )
   )[0]?.status
 
+const mailDepsOf = (deps: Deps) => ({ ...deps, mailServer: server, consoleUrl: () => 'http://console.test' })
+
 /** Both nodes send what is due, simultaneously, until nothing is. */
 async function deliver(): Promise<void> {
-  const mailDeps = (deps: Deps) => ({ ...deps, mailServer: server, consoleUrl: () => 'http://console.test' })
   for (;;) {
     await Promise.all(bed.nodes.map(({ deps }) => queueDeliveries(deps)))
-    const passes = await Promise.all(bed.nodes.map(({ deps }) => sendDueMails(mailDeps(deps))))
+    const passes = await Promise.all(bed.nodes.map(({ deps }) => sendDueMails(mailDepsOf(deps))))
     if (passes.every(({ outcomes }) => outcomes.length === 0)) return
   }
 }
@@ -235,7 +236,7 @@ it('a node that dies at any statement of delivering an order loses nothing, and 
     await bed.json(bed.dealer, 'esim/order', { transactionId, packageInfoList: [line] })
     await bed.order(bed.dealer, transactionId, 'DELIVERED')
     const dying = dyingDb(deps.db, at)
-    const dies = { ...deps, db: dying.db, mailServer: server, consoleUrl: () => 'http://console.test' }
+    const dies = { ...mailDepsOf(deps), db: dying.db }
     await queueDeliveries(dies).catch(diedOnly)
     await sendDueMails(dies).catch(diedOnly)
     await query(`update mails set lease_until = now() - interval '1 hour' where lease_until is not null`)
@@ -247,6 +248,36 @@ it('a node that dies at any statement of delivering an order loses nothing, and 
     expect(sendList).toMatchObject([{ sendStatus: 'SENT' }])
     if (!dying.isDead()) return expect(at).toBeGreaterThan(4)
   }
+})
+
+it('a mail server that takes longer than a lease gets each mail once, from two nodes', async () => {
+  const addresses = Array.from({ length: 6 }, (_, index) => `traveller-${index}@traveller.test`)
+  for (const email of addresses) await send(to({ email }))
+  let answer = () => {}
+  smtp.answersAfter = new Promise((resolve) => (answer = resolve))
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  const ofOther = createMailServer(smtp.url)
+  onTestFinished(() => {
+    vi.useRealTimers()
+    smtp.answersAfter = undefined
+    answer()
+    ofOther.close()
+  })
+  const [one, other] = bed.nodes.map(({ deps }) => mailDepsOf(deps))
+  const passes = [sendDueMails(one!)]
+  await expect.poll(() => smtp.mails.length).toBe(2)
+  for (let minute = 0; minute < 4; minute++) {
+    await query(`update mails set lease_until = lease_until - interval '1 minute'`)
+    await vi.advanceTimersByTimeAsync(60_000)
+    const ending = `select from mails where lease_until < now() + interval '90 seconds' and attempts > 0`
+    await expect.poll(() => query(ending)).toEqual([])
+  }
+  passes.push(sendDueMails({ ...other!, mailServer: ofOther }))
+  await expect.poll(() => smtp.mails.length).toBe(4)
+  answer()
+  await Promise.all(passes)
+  await deliver()
+  expect(smtp.mails.map((mail) => mail.to).sort()).toEqual(addresses)
 })
 
 it('an order whose eSIM never comes, or has ended, sends nothing', async () => {

@@ -23,9 +23,10 @@ export interface MailServer {
 }
 
 const CONNECT_MS = 10_000
-/** The time-outs for one e-mail, which add up to well below its lease. */
+/** For each answer of the server: a slow one may take minutes for an e-mail. */
 const IDLE_MS = 30_000
-const CONNECTIONS = 2
+/** How many e-mails are sent simultaneously. A further one waits for the end of another. */
+export const CONNECTIONS = 2
 /** Matches whole host names, so that `localhost.example.com` is not taken for loopback. */
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){1,3}|\[::1\])$/
 

@@ -2,7 +2,7 @@ import type { DatabaseClock } from '@dealer-esim/lib/clock.ts'
 import type { Cipher } from '@dealer-esim/lib/crypto.ts'
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import { isFree } from '@dealer-esim/lib/leases.ts'
-import type { MailOutcome, MailServer } from '@dealer-esim/lib/outbound/smtp.ts'
+import { CONNECTIONS, type MailOutcome, type MailServer } from '@dealer-esim/lib/outbound/smtp.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
 import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
@@ -13,10 +13,10 @@ import type { MailText } from './mail-template.ts'
 const MINUTE_MS = 60_000
 /** Pauses after failed attempts. After the last one, about 27 hours after the e-mail was due, the gateway gives up. */
 const RETRY_PAUSES_MS = [1, 5, 15, 60, 120, 240, 480, 720].map((minutes) => minutes * MINUTE_MS)
-/** Longer than all time limits for the mail server combined. After a crash, claimed e-mails are sent when the lease ends. */
+/** After a crash, claimed e-mails are sent when the lease ends. */
 const LEASE_MS = 2 * MINUTE_MS
-/** The number of e-mails claimed and sent together. */
-const CLAIMED_MAX = 20
+/** A node renews the lease this often until the mail server has answered, which may take longer than one lease. */
+const RENEWAL_MS = LEASE_MS / 4
 
 /** The mail loop's dependencies. */
 export interface MailDeps {
@@ -42,13 +42,34 @@ interface ClaimedMail {
 
 /**
  * Sends due e-mails, each under a lease, at least once: if a node dies after sending an e-mail but before saving the
- * outcome, the e-mail is sent again with the same Message-ID. @returns the outcome of each, and whether there may be more
+ * outcome, the e-mail is sent again with the same Message-ID. Claims only as many as are sent immediately, so that no e-mail
+ * waits under its lease. @returns the outcome of each, and whether there may be more
  */
 export async function sendDueMails(deps: MailDeps): Promise<{ outcomes: string[]; more: boolean }> {
-  const claimed = await claimJobs<ClaimedMail>(deps.db, MAILS, CLAIMED_MAX)
+  const claimed = await claimJobs<ClaimedMail>(deps.db, MAILS, CONNECTIONS)
   if (claimed.length > 0) await failpoint('mail.claimed')
   const outcomes = await Promise.all(claimed.map((mail) => sendOne(deps, mail)))
-  return { outcomes, more: claimed.length === CLAIMED_MAX }
+  return { outcomes, more: claimed.length === CONNECTIONS }
+}
+
+/** Renews the lease of an e-mail until `work` ends. A renewal that fails is made up for by the next one. */
+async function underLease<Result>({ db, log }: MailDeps, mail: ClaimedMail, work: () => Promise<Result>) {
+  const { tenantId, mailId, attempts } = mail
+  const renew = () =>
+    db.query({
+      name: 'mail-renew',
+      text: `update mails set lease_until = now() + interval '1 millisecond' * ${LEASE_MS}
+             where tenant_id = $1 and mail_id = $2 and attempts = $3 and lease_until is not null`,
+      values: [tenantId, mailId, attempts],
+    })
+  const timer = setInterval(() => {
+    renew().catch((error) => log.warn({ err: error, tenantId, mailId }, 'the lease of a mail was not renewed'))
+  }, RENEWAL_MS)
+  try {
+    return await work()
+  } finally {
+    clearInterval(timer)
+  }
 }
 
 /** The pause before an e-mail's next attempt; the first one is due immediately. */
@@ -66,7 +87,7 @@ export const MAILS: JobTable = {
 }
 
 async function sendOne(deps: MailDeps, mail: ClaimedMail): Promise<string> {
-  const outcome = await attempt(deps, mail)
+  const outcome = await underLease(deps, mail, () => attempt(deps, mail))
   await failpoint('mail.sent')
   const pauseMs = RETRY_PAUSES_MS[mail.attempts - 1]
   const over = outcome.kind === 'sent' || outcome.rejected || pauseMs === undefined

@@ -20,6 +20,8 @@ export interface SmtpReceiver {
   mails: ReceivedMail[]
   /** Replies to a recipient or to the end of an e-mail that replace 250, such as `451 try later`. */
   refusals: { rcpt?: string | undefined; data?: string | undefined }
+  /** While it is pending, the server answers no e-mail that it has received. */
+  answersAfter: Promise<void> | undefined
   /** All recipients, accepted or not. */
   recipients: string[]
   close(): Promise<void>
@@ -42,6 +44,7 @@ export async function startSmtpReceiver(certificate?: TestCertificate): Promise<
     url: `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`,
     mails: [],
     refusals: {},
+    answersAfter: undefined,
     recipients: [],
     async close() {
       for (const socket of sockets) socket.destroy()
@@ -63,7 +66,8 @@ function serveClient(socket: Socket, receiver: SmtpReceiver, certificate?: TestC
       if (!receiver.refusals.data)
         receiver.mails.push({ from, to, isEncrypted: socket instanceof TLSSocket, ...parsed(data) })
       data = undefined
-      return reply(receiver.refusals.data ?? '250 accepted')
+      const answer = receiver.refusals.data ?? '250 accepted'
+      return void (receiver.answersAfter ? receiver.answersAfter.then(() => reply(answer)) : reply(answer))
     }
     const [, command = ''] = /^(\w+)/.exec(line) ?? []
     switch (command.toUpperCase()) {

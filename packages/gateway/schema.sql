@@ -328,6 +328,7 @@ create table esim_sends (
   send_status text not null default 'QUEUED'::text,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  share_generation integer,
   constraint esim_sends_pkey PRIMARY KEY (tenant_id, send_id),
   constraint esim_sends_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id),
   constraint esim_sends_send_status_check CHECK ((send_status = ANY (ARRAY['QUEUED'::text, 'SENT'::text, 'FAILED'::text, 'OPENED'::text])))
@@ -455,6 +456,7 @@ create table notes (
   text text not null,
   actor text not null,
   created_at timestamp with time zone not null,
+  is_question boolean not null default false,
   constraint notes_pkey PRIMARY KEY (tenant_id, note_id),
   constraint notes_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id)
 );

@@ -149,7 +149,7 @@ export const codes = {
     429,
     'RATE_LIMITED',
     'Too many requests. Wait for the time in Retry-After and repeat with a new RT-RequestID.',
-    "The tenant's requests per second, counted over all of the gateway's nodes, exceed its limit (RateLimit-Limit); or too many calls from this address failed to authenticate. Spread the calls, or ask the operator for a higher limit.",
+    "The tenant's requests per second, counted over all of the gateway's nodes, exceed its limit (RateLimit-Limit); or too many calls from this address failed to authenticate; or a traveller, or all travellers together, got as many e-mails as a day allows. Spread the calls, or ask the operator for a higher limit.",
     {},
     ['Retry-After', 'RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'],
   ),

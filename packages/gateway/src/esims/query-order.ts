@@ -79,9 +79,11 @@ const SELECT = `
     from order_items where tenant_id = o.tenant_id and order_id = o.order_id) i
   cross join lateral (
     select json_agg(json_build_object('sendId', send_id, 'transactionId', transaction_id, 'startedBy', started_by,
-      'profileId', profile_id, 'sendStatus', send_status, 'createdAt', created_at, 'updatedAt', updated_at)
-      order by created_at desc, send_id desc) as sends
-    from esim_sends where tenant_id = o.tenant_id and order_id = o.order_id and profile_id is not null) sent
+      'profileId', of.profile_id, 'sendStatus', send_status, 'createdAt', s.created_at, 'updatedAt', s.updated_at)
+      order by s.created_at desc, send_id desc) as sends
+    -- A send has an esimTranNo once its eSIM is there, a little before its e-mail is queued.
+    from esim_sends s join profiles of on of.tenant_id = s.tenant_id and of.order_id = s.order_id and of.item_no = s.item_no
+    where s.tenant_id = o.tenant_id and s.order_id = o.order_id) sent
   left join profiles p on p.tenant_id = o.tenant_id and p.order_id = o.order_id
   where o.tenant_id = $1`
 const BY_ORDER = `${SELECT} and o.order_id = $2 and ($3::text is null or o.transaction_id = $3) order by p.item_no`

@@ -22,18 +22,20 @@ export interface NoteSubject {
 }
 
 export const NOTE_LENGTH_MAX = 2_000
-/** The maximum number of notes on one subject. Longer records belong elsewhere. */
+/** The maximum number of the operator's notes on one subject, and of a dealer's questions. Longer records belong elsewhere. */
 export const NOTES_MAX = 200
 export const TAGS_MAX = 10
 export const TAG_LENGTH_MAX = 30
 
 export type NoteDeps = { db: Db; ids: Ids }
 
-/** Newest first. */
+/** Newest first, among them all the operator's notes, however many questions there are. */
 export function listNotes(db: Pick<Db, 'query'>, { tenantId, orderId }: NoteSubject): Promise<Note[]> {
   return db.query<Note>({
-    text: `select note_id, text, actor, created_at from notes
-           where tenant_id = $1 and order_id is not distinct from $2::uuid order by note_id desc limit $3`,
+    text: `select note_id, text, actor, created_at from (
+             select *, row_number() over (partition by is_question order by note_id desc) as place from notes
+             where tenant_id = $1 and order_id is not distinct from $2::uuid) of_kind
+           where place <= $3 order by note_id desc`,
     values: [tenantId, orderId ?? null, NOTES_MAX],
   })
 }
@@ -43,7 +45,7 @@ export async function addNote(deps: NoteDeps, on: NoteSubject, text: string, sub
   const { tenantId, orderId = null } = on
   await deps.db.tx(async (tx) => {
     const full = new Refusal(409, 'TOO_MANY_NOTES', `There are already ${NOTES_MAX} notes. Delete one first.`)
-    await insertNote(tx, deps, { tenantId, orderId, text, actor: by.actor, full })
+    await insertNote(tx, deps, { tenantId, orderId, text, actor: by.actor, isQuestion: false, full })
     audit(tx, deps.ids, { tenantId: null, ...by, action: 'note.add', subject, after: { text } })
   })
 }
@@ -61,7 +63,8 @@ export async function askAboutOrder(
 ): Promise<void> {
   const { tenantId, orderId, orderNo, entryNo, clientName } = order
   await deps.db.tx(async (tx) => {
-    await insertNote(tx, deps, { tenantId, orderId, text, actor: by.actor, full: tooManyQuestions('order') })
+    const full = tooManyQuestions('order')
+    await insertNote(tx, deps, { tenantId, orderId, text, actor: by.actor, isQuestion: true, full })
     audit(tx, deps.ids, { tenantId, ...by, action: 'order.ask_operator', subject: orderNo, after: { text } })
     createAlert(tx, deps.ids, {
       tenantId,
@@ -85,7 +88,8 @@ export async function askAboutAccount(
   by: By,
 ): Promise<void> {
   await deps.db.tx(async (tx) => {
-    await insertNote(tx, deps, { tenantId, orderId: null, text, actor: by.actor, full: tooManyQuestions('account') })
+    const full = tooManyQuestions('account')
+    await insertNote(tx, deps, { tenantId, orderId: null, text, actor: by.actor, isQuestion: true, full })
     audit(tx, deps.ids, { tenantId, ...by, action: 'operator.ask', subject: tenantId, after: { text } })
     createAlert(tx, deps.ids, {
       tenantId,
@@ -97,24 +101,26 @@ export async function askAboutAccount(
 }
 
 function tooManyQuestions(about: 'order' | 'account'): Refusal {
-  const message = `This ${about} already has the maximum number of notes. Contact the operator directly.`
+  const message = `You have already asked ${NOTES_MAX} questions about this ${about}. Contact the operator directly.`
   return new Refusal(409, 'TOO_MANY_NOTES', message)
 }
 
 async function insertNote(
   tx: Tx,
   { ids }: Pick<NoteDeps, 'ids'>,
-  note: { tenantId: string; orderId: string | null; text: string; actor: string; full: Refusal },
+  note: { tenantId: string; orderId: string | null; text: string; actor: string; isQuestion: boolean; full: Refusal },
 ): Promise<void> {
-  const { tenantId, orderId, text, actor, full } = note
+  const { tenantId, orderId, text, actor, isQuestion, full } = note
   const [found] = await tx.query<{ count: number }>({
-    text: 'select count(*)::int as count from notes where tenant_id = $1 and order_id is not distinct from $2::uuid',
-    values: [tenantId, orderId],
+    text: `select count(*)::int as count from notes
+           where tenant_id = $1 and order_id is not distinct from $2::uuid and is_question = $3`,
+    values: [tenantId, orderId, isQuestion],
   })
   if (found!.count >= NOTES_MAX) throw full
   tx.send({
-    text: 'insert into notes (tenant_id, note_id, order_id, text, actor, created_at) values ($1, $2, $3, $4, $5, now())',
-    values: [tenantId, ids.uuid(), orderId, text, actor],
+    text: `insert into notes (tenant_id, note_id, order_id, text, actor, is_question, created_at)
+           values ($1, $2, $3, $4, $5, $6, now())`,
+    values: [tenantId, ids.uuid(), orderId, text, actor, isQuestion],
   })
 }
 

@@ -10,7 +10,8 @@ import type { Deps } from '#deps.ts'
 import { searchProfiles } from '#esims/search-profiles.ts'
 import { queueDeliveries } from '#esims/sends/delivery-loop.ts'
 import { markOpened } from '#esims/sends/mark-opened.ts'
-import { SENDS_PER_RECIPIENT_MAX, sendEsim } from '#esims/sends/send-esim.ts'
+import { sendEsim } from '#esims/sends/send-esim.ts'
+import { SENDS_PER_RECIPIENT_MAX } from '#orders/recipient-limit.ts'
 import { enforceRetention } from '#platform/retention/retention-loop.ts'
 import { addDealer, type Dealer, OPERATOR } from '#test/harness/api-node.ts'
 import { type SmtpReceiver, startSmtpReceiver } from '#test/harness/servers/smtp-receiver.ts'
@@ -61,6 +62,8 @@ const statusOf = async (transactionId: string) =>
   )[0]?.status
 
 const mailDepsOf = (deps: Deps) => ({ ...deps, mailServer: server, consoleUrl: () => 'http://console.test' })
+
+const linkOf = (generation = 0) => ({ tenantId: bed.dealer.tenantId, profileId: esim.esimTranNo, generation })
 
 /** Both nodes send what is due, simultaneously, until nothing is. */
 async function deliver(): Promise<void> {
@@ -134,8 +137,7 @@ it('of another dealer, no eSIM is sent, and a transactionId says nothing', async
   expect(smtp.mails).toHaveLength(2)
   const { sendList } = (await bed.json(other, 'esim/query', { orderNo: own.orderNo })).data
   expect(sendList).toMatchObject([{ sendNo: second.data.sendNo, sendStatus: 'SENT' }])
-  const markOf = (dealer: Dealer) =>
-    markOpened(bed.node.deps.db, { tenantId: dealer.tenantId, profileId: esim.esimTranNo })
+  const markOf = ({ tenantId }: Dealer) => markOpened(bed.node.deps.db, { ...linkOf(), tenantId })
   await markOf(other)
   expect((await send(body)).data.sendStatus).toBe('SENT')
 })
@@ -306,12 +308,73 @@ it('an address that the mail server refuses is shown as FAILED, and its answer i
 it('a sent link that is opened says so, and one that is still to be sent does not', async () => {
   const body = to()
   await send(body)
-  const opened = { tenantId: bed.dealer.tenantId, profileId: esim.esimTranNo }
+  const opened = linkOf()
   await markOpened(bed.node.deps.db, opened)
   expect((await send(body)).data.sendStatus).toBe('QUEUED')
   await deliver()
   await markOpened(bed.node.deps.db, opened)
   expect((await send(body)).data.sendStatus).toBe('OPENED')
+})
+
+it('an opened page counts for the newest e-mail with its link', async () => {
+  const { db } = bed.node.deps
+  const [typo, corrected, renewed] = [to({ email: 'mej@traveller.test' }), to(), to()]
+  const statuses = async () =>
+    Promise.all([typo, corrected, renewed].map(({ transactionId }) => statusOf(transactionId)))
+  for (const body of [typo, corrected]) await send(body)
+  await deliver()
+  for (let times = 0; times < 2; times++) await markOpened(db, linkOf())
+  expect(await statuses()).toEqual(['SENT', 'OPENED', undefined])
+  await query('update profiles set share_generation = 1 where profile_id = $1', esim.esimTranNo)
+  await send(renewed)
+  await deliver()
+  await query(`update esim_sends set send_status = 'SENT'`)
+  await markOpened(db, linkOf(1))
+  expect(await statuses()).toEqual(['SENT', 'SENT', 'OPENED'])
+  // An e-mail of an earlier release does not say which link it had.
+  await query(`update esim_sends set send_status = 'SENT', share_generation = null`)
+  await markOpened(db, linkOf(1))
+  expect(await statuses()).toEqual(['SENT', 'SENT', 'OPENED'])
+})
+
+it('an address gets five e-mails a day, by orders or afterwards, and an order with a further one buys nothing', async () => {
+  const line = (email: string, packageCode = 'JP_1_7') => ({ packageCode, count: 1, deliverTo: { email } })
+  const order = (lines: object[], index = 0) => {
+    const body = { transactionId: randomUUID(), packageInfoList: lines }
+    return bed.json(bed.dealer, 'esim/order', body, bed.nodes[index % 2])
+  }
+  const balance = async () => (await bed.json(bed.dealer, 'account/balance', {})).data.balance
+  const codes = await Promise.all([
+    ...Array.from({ length: 5 }, (_, index) => order([line(EMAIL)], index)),
+    ...Array.from({ length: 5 }, (_, index) => send(to(), bed.nodes[index % 2])),
+  ])
+  expect(codes.map(({ code }) => code).sort()).toEqual([...Array(5).fill('000000'), ...Array(5).fill('101007')])
+  const before = await balance()
+  expect(await order([line(EMAIL.toUpperCase())])).toMatchObject({ code: '101007' })
+  expect(await order([line('other@traveller.test'), line(EMAIL, 'JP_DAY_1')])).toMatchObject({ code: '101007' })
+  expect(await balance()).toBe(before)
+  expect((await send(to())).code).toBe('101007')
+  expect((await order([{ packageCode: 'JP_1_7', count: 1 }, line('other@traveller.test', 'JP_DAY_1')])).code).toBe(
+    '000000',
+  )
+  // An order whose eSIM never came has sent none.
+  await query(`update esim_sends set send_status = 'FAILED', profile_id = null`)
+  expect((await order([line(EMAIL)])).code).toBe('000000')
+})
+
+it('sendList has the e-mail of an order from the moment that its eSIM is there', async () => {
+  const transactionId = randomUUID()
+  const line = { packageCode: 'JP_1_7', count: 1, deliverTo: { email: EMAIL } }
+  await bed.json(bed.dealer, 'esim/order', { transactionId, packageInfoList: [line] })
+  const listOf = async () => (await bed.json(bed.dealer, 'esim/query', { transactionId })).data
+  await bed.order(bed.dealer, transactionId, 'DELIVERED')
+  const { sendList, profileList } = await listOf()
+  expect(sendList).toMatchObject([{ esimTranNo: profileList[0].esimTranNo, sendStatus: 'QUEUED', transactionId: null }])
+  await bed.set({ ...esim, esimTranNo: profileList[0].esimTranNo }, `esim_status = 'CANCEL'`)
+  await deliver()
+  expect((await listOf()).sendList).toMatchObject([
+    { ...sendList[0], sendStatus: 'FAILED', lastUpdateTime: expect.any(String) },
+  ])
 })
 
 it('no plain column, event or log has a name or an address, and after the retention nothing has', async () => {

@@ -69,3 +69,35 @@ it('a subject can have only a limited number of notes', async () => {
   const refused = await operator.call('POST', `/tenants/${tenantId}/notes`, { text: 'one more' })
   expect([refused.status, refused.body.code]).toEqual([409, 'TOO_MANY_NOTES'])
 })
+
+it('a dealer’s questions leave the operator’s notes room, and are limited by dealer, not by address', async () => {
+  const [tenantId, other] = [await addTenant(testbed, 'Asking'), await addTenant(testbed, 'Neighbour')]
+  const operator = await signedInAs(testbed, 'OPERATOR_STAFF')
+  const notes = `/tenants/${tenantId}/notes`
+  expect((await operator.call('POST', notes, { text: 'pays late' })).status).toBe(200)
+  await testbed.db.query({
+    // Newer than the operator's note.
+    text: `insert into notes (tenant_id, note_id, text, actor, is_question, created_at)
+           select $1, ('ffffffff-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 'q', 'cli:x', true, now()
+           from generate_series(1, $2::integer) n`,
+    values: [tenantId, NOTES_MAX],
+  })
+  const asker = await signedInAs(testbed, 'DEALER_STAFF', tenantId)
+  const full = await asker.call('POST', `/tenants/${tenantId}/questions`, { text: 'one more' })
+  expect([full.status, full.body.code]).toEqual([409, 'TOO_MANY_NOTES'])
+  expect((await operator.call('POST', notes, { text: 'met in Lisbon' })).status).toBe(200)
+  const texts = (await operator.call('GET', notes)).body.notes.map((note: { text: string }) => note.text)
+  expect(texts).toHaveLength(NOTES_MAX + 2)
+  expect(texts).toEqual(expect.arrayContaining(['pays late', 'met in Lisbon']))
+
+  await testbed.db.query({ text: 'delete from notes where tenant_id = $1 and is_question', values: [tenantId] })
+  const ask = async (of: typeof asker, id: string) =>
+    (await of.call('POST', `/tenants/${id}/questions`, { text: 'how?' })).status
+  // Two people with two addresses.
+  const colleague = await signedInAs(testbed, 'DEALER_ADMIN', tenantId)
+  const asked: number[] = []
+  for (let count = 0; count < 12; count++) asked.push(await ask(count % 2 ? asker : colleague, tenantId))
+  expect(asked.filter((status) => status === 200)).toHaveLength(9) // the refused one above counts too
+  expect(asked.at(-1)).toBe(429)
+  expect(await ask(await signedInAs(testbed, 'DEALER_STAFF', other), other)).toBe(200)
+})

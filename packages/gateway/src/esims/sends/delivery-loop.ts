@@ -64,7 +64,7 @@ async function queueDelivery(
     name: 'sends-deliver',
     text: `with delivered as (
              update esim_sends s
-             set profile_id = p.profile_id, updated_at = clock_timestamp(),
+             set profile_id = p.profile_id, share_generation = p.share_generation, updated_at = clock_timestamp(),
                  send_status = case when p.profile_id is null or s.traveller is null then 'FAILED' else 'QUEUED' end
              from esim_sends waiting
              left join profiles p on p.tenant_id = waiting.tenant_id and p.order_id = waiting.order_id

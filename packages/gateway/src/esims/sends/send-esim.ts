@@ -8,6 +8,14 @@ import sql, { raw } from 'sql-template-tag'
 import { queueTravellerMail } from '#alerts/mail/mail-queue.ts'
 import { shareMail } from '#alerts/mail/mail-texts.ts'
 import type { Deps } from '#deps.ts'
+import {
+  countSentTo,
+  DAY_MS,
+  RECIPIENT_REASON,
+  recipientKey,
+  SENDS_PER_RECIPIENT_MAX,
+  tooManySends,
+} from '#orders/recipient-limit.ts'
 import { isSameAddress, openTraveller, type SealedTraveller, sealTraveller, type Traveller } from '#orders/traveller.ts'
 import { audit, type By } from '#platform/audit/audit.ts'
 import type { Config } from '#platform/config/config.ts'
@@ -31,11 +39,8 @@ export interface SendInput extends EsimReference, Traveller {
 }
 
 const SEND_MAIL = 'SHARE_LINK'
-const DAY_MS = 86_400_000
 /** Prevents a dealer from making the operator's mail server write to arbitrary people all day. */
 export const SENDS_PER_DAY_MAX = 200
-/** Allows repeats for a traveller who cannot find the first e-mail. */
-export const SENDS_PER_RECIPIENT_MAX = 5
 
 /**
  * Sends the link of an eSIM to its traveller, or returns what the transactionId has sent. Send and mail are written together,
@@ -68,7 +73,7 @@ export async function sendEsim(
     await refuseTooMany(tx, deps, tenantId, sealed)
     touchWallet(tx, wallet)
     const sendId = deps.ids.uuid()
-    const { now } = await insertSend(tx, tenantId, { sendId, input, esim, sealed, by })
+    const { now } = await insertSend(tx, tenantId, { sendId, input, esim, sealed, by, ...page })
     const link = shareUrl(deps.links.publicUrl, deps.linkKey, { tenantId, profileId: esim.profileId, ...page })
     const text = shareMail({ seller: page.tenantName, packageName: page.packageName, link, name: input.name })
     queueTravellerMail(tx, deps, { tenantId, sendId, kind: SEND_MAIL, email: input.email.trim(), ...text })
@@ -164,27 +169,25 @@ async function refuseSent(
   throw new Refusal(409, 'ALREADY_SENT', message)
 }
 
-/** Those of orders do not count: each costs an eSIM. @throws ApiError 101007 */
+/** In all, those of orders do not count: a dealer may sell more. @throws ApiError 101007 */
 async function refuseTooMany(
   tx: Tx,
   deps: SendDeps,
   tenantId: string,
   { recipientHash }: SealedTraveller,
 ): Promise<void> {
-  const since = firstUuidAt(deps.databaseClock.now() - DAY_MS)
-  const [sent] = await tx.query<{ all: number; toRecipient: number }>(sql`
-    select count(*)::int as all, count(*) filter (where recipient_hash = ${recipientHash})::int as to_recipient
-    from esim_sends where tenant_id = ${tenantId} and send_id >= ${since} and transaction_id is not null`)
-  if (sent!.toRecipient >= SENDS_PER_RECIPIENT_MAX)
-    throw tooMany(`${SENDS_PER_RECIPIENT_MAX} links have already been sent to this address within a day.`)
-  if (sent!.all >= SENDS_PER_DAY_MAX) throw tooMany(`${SENDS_PER_DAY_MAX} links have already been sent within a day.`)
+  const now = deps.databaseClock.now()
+  const recipient = { tenantId, recipientHash }
+  const sentTo = await countSentTo(tx, [recipient], now)
+  if ((sentTo.get(recipientKey(recipient)) ?? 0) >= SENDS_PER_RECIPIENT_MAX) throw tooMany(RECIPIENT_REASON)
+  const [sent] = await tx.query<{ count: number }>(sql`
+    select count(*)::int from esim_sends
+    where tenant_id = ${tenantId} and send_id >= ${firstUuidAt(now - DAY_MS)} and transaction_id is not null`)
+  if (sent!.count >= SENDS_PER_DAY_MAX) throw tooMany(`${SENDS_PER_DAY_MAX} links have already been sent within a day.`)
 }
 
 function tooMany(reason: string): ApiError {
-  return new ApiError('101007', {
-    message: `${reason} Try again tomorrow, or copy the link and send it yourself.`,
-    headers: { 'Retry-After': '3600' },
-  })
+  return new ApiError('101007', tooManySends(reason, 'copy the link and send it yourself'))
 }
 
 async function insertSend(
@@ -196,14 +199,15 @@ async function insertSend(
     esim: { profileId: string; orderId: string; itemNo: number }
     sealed: SealedTraveller
     by: By | undefined
+    generation: number
   },
 ): Promise<{ now: Date }> {
-  const { sendId, input, esim, sealed, by } = send
+  const { sendId, input, esim, sealed, by, generation } = send
   const [row] = await tx.query<{ now: Date }>(sql`
-    insert into esim_sends (tenant_id, send_id, transaction_id, started_by, order_id, item_no, profile_id, recipient_hash,
-      traveller, created_at, updated_at)
+    insert into esim_sends (tenant_id, send_id, transaction_id, started_by, order_id, item_no, profile_id, share_generation,
+      recipient_hash, traveller, created_at, updated_at)
     select ${tenantId}, ${sendId}, ${input.transactionId}, ${by?.actor ?? null}, ${esim.orderId}, ${esim.itemNo},
-      ${esim.profileId}, ${sealed.recipientHash}, ${sealed.traveller}, now.at, now.at
+      ${esim.profileId}, ${generation}, ${sealed.recipientHash}, ${sealed.traveller}, now.at, now.at
     from (select date_trunc('milliseconds', clock_timestamp()) as at) now
     returning created_at as now`)
   return row!

@@ -17,8 +17,10 @@ import type { KeySpending } from '#tenants/keys/key-spending.ts'
 import { type LowBalanceChange, lowBalancePercent } from '#wallet/ledger/balance.ts'
 import type { Wallet } from '#wallet/ledger/lock-wallets.ts'
 import { itemPriceOf, type PackageLine } from '../order-item.ts'
+import type { SentTo } from '../recipient-limit.ts'
 import type { HandOver } from '../traveller.ts'
 import { exceededLimit } from './exceeded-limit.ts'
+import { refuseHandOver, withRecipients } from './hand-over.ts'
 import {
   hasSameContent,
   type NewOrderInput,
@@ -80,6 +82,8 @@ export interface DecisionContext {
   keys?: ReadonlyMap<string, KeySpending>
   /** Orders that must not be placed because of a restore. Read whenever `existing` is. */
   restored?: RestoredOrders
+  /** The e-mails to the travellers of the orders. Absent: no order has one. */
+  sentTo?: SentTo
   /** The number of eSIMs of an offer that can be delivered now; undefined if its suppliers do not count them. */
   available(offer: Offer): number | undefined
 }
@@ -129,6 +133,7 @@ export function decideWallet(before: Wallet, inputs: readonly OrderInput[], cont
   const placed = new Map<string, PlacedOrder>()
   let addedVolumes: Map<string, bigint> | undefined
   let keys: Map<string, KeySpending> | undefined
+  let sentTo = context.sentTo ?? new Map()
   let funds: Funds = { balance: wallet.balance, spent: wallet.spent, version: wallet.version }
   const verdicts = inputs.map((input): Verdict => {
     const { transactionId } = input.request
@@ -136,8 +141,8 @@ export function decideWallet(before: Wallet, inputs: readonly OrderInput[], cont
     const earlier = existing?.get(transactionId) ?? placed.get(transactionId)
     if (earlier && restored !== 'TENANT_HELD') return replayOrConflict(input, earlier)
     if (restored) return refuse(RESTORED_REFUSALS[restored].code, RESTORED_REFUSALS[restored].parts)
-    const refusedSend = refuseHandOver(input)
-    if (refusedSend) return refusedSend
+    const refusedSend = refuseHandOver(input, sentTo)
+    if (refusedSend) return refuse(refusedSend.code, refusedSend.parts)
     const priced = input.orderType === 'TOPUP' ? priceTopUp(input, addedVolumes, context) : priceLines(input, context)
     if ('refused' in priced) return priced.refused
     const amount = priced.lines.reduce((sum, line) => sum + itemPriceOf(line) * BigInt(line.count), 0n)
@@ -152,6 +157,7 @@ export function decideWallet(before: Wallet, inputs: readonly OrderInput[], cont
     funds = { balance: funds.balance - amount, spent: funds.spent + amount, version: funds.version + 1n }
     const order = orderOf(input, priced, amount, wallet, funds, now)
     placed.set(transactionId, order)
+    sentTo = withRecipients(sentTo, input)
     if (priced.esim) {
       addedVolumes ??= new Map()
       addedVolumes.set(priced.esim.profileId, priced.addedVolume)
@@ -164,14 +170,6 @@ export function decideWallet(before: Wallet, inputs: readonly OrderInput[], cont
     placed: [...placed.values()],
     keys,
   }
-}
-
-/** Decides 200018, then 200019. There are no brands yet, so no name is one. */
-function refuseHandOver({ handOver }: OrderInput): Verdict | undefined {
-  if (handOver === undefined) return undefined
-  const { brand, recipients, isMailPossible } = handOver
-  if (brand !== undefined) return refuse('200018', { data: { brand } })
-  return isMailPossible || recipients.every((one) => one === undefined) ? undefined : refuse('200019')
 }
 
 /** The members of a wallet that a debit changes. */

@@ -4,6 +4,7 @@ import { readKeySpending } from '#tenants/keys/key-spending.ts'
 import { readWallet } from '#wallet/ledger/lock-wallets.ts'
 import { publicLineOf } from '../order-item.ts'
 import { decideWallet, type PlacedOrder, type Verdict } from './decide-order.ts'
+import { readSentTo } from './hand-over.ts'
 import type { OrderInput } from './order-input.ts'
 import { keysOf, type PlacementDeps, readOrderContext } from './place-batch.ts'
 import { readRestored } from './restored-orders.ts'
@@ -19,13 +20,14 @@ export type DryRunVerdict = { kind: 'accepted'; answer: DryRunAnswer } | Exclude
  * nothing: another order may take the balance or the last eSIM before the real call.
  */
 export async function dryRun(deps: PlacementDeps, input: OrderInput): Promise<DryRunVerdict> {
-  const [wallet, { now, catalogueVersion, existing }, esims, keys, restored] = await deps.db.tx((tx) =>
+  const [wallet, { now, catalogueVersion, existing }, esims, keys, restored, sentTo] = await deps.db.tx((tx) =>
     Promise.all([
       readWallet(tx, input.tenant.tenantId),
       readOrderContext(tx, [input]),
       readToppedUpEsims(tx, [input]),
       readKeySpending(tx, keysOf([input])),
       readRestored(tx, [input]),
+      readSentTo(tx, [input], deps.databaseClock.now()),
     ]),
   )
   const catalogue = await deps.catalogue.current(catalogueVersion)
@@ -35,7 +37,7 @@ export async function dryRun(deps: PlacementDeps, input: OrderInput): Promise<Dr
     counted.set(offer.packageCode, count)
     return count
   }
-  const context = { now, catalogue, existing, esims, keys, restored, available, suppliers: deps.suppliers }
+  const context = { now, catalogue, existing, esims, keys, restored, sentTo, available, suppliers: deps.suppliers }
   const { verdicts, placed } = decideWallet(wallet, [input], context)
   const verdict = verdicts[0]!
   return verdict.kind === 'placed' ? { kind: 'accepted', answer: answerOf(placed[0]!, counted) } : verdict

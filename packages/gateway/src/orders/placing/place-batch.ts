@@ -13,11 +13,11 @@ import { reportLowBalance } from '#wallet/ledger/balance.ts'
 import type { CachedWallet, WalletCache } from '#wallet/ledger/cached-wallets.ts'
 import { lockWallets } from '#wallet/ledger/lock-wallets.ts'
 import { decideBatch, type ExistingOrder, type PlacedOrder, type Verdict } from './decide-order.ts'
+import { readSentTo, writeSends } from './hand-over.ts'
 import type { OrderInput } from './order-input.ts'
 import { keepRepeated, readRestored } from './restored-orders.ts'
 import { readToppedUpEsims } from './topped-up-esims.ts'
 import { writePlaced } from './write-orders.ts'
-import { writeSends } from './write-sends.ts'
 
 export interface PlacementDeps {
   db: Db
@@ -90,12 +90,12 @@ export async function placeLocked(
     readToppedUpEsims(tx, inputs),
     readRestored(tx, inputs),
   ])
-  const keys = await readKeySpending(tx, keysOf(inputs))
   const { now, catalogueVersion, existing } = context
+  const [keys, sentTo] = await Promise.all([readKeySpending(tx, keysOf(inputs)), readSentTo(tx, inputs, now.getTime())])
   const catalogue = await deps.catalogue.current(catalogueVersion)
   await failpoint('orders.locked')
   const batch = decideBatch(wallets, inputs, {
-    ...{ now, catalogue, existing, esims, keys, restored },
+    ...{ now, catalogue, existing, esims, keys, restored, sentTo },
     ...{ available: deps.stock.available, suppliers: deps.suppliers },
   })
   const isNew = ({ tenant, request }: OrderInput) => !existing.get(tenant.tenantId)?.has(request.transactionId)

@@ -42,6 +42,8 @@ const LIMITS = {
   dealer: { ofCaller: 12, waiting: 128, ofNode: 512, time: { savedMs: 4_000, share: 0.25 } },
   /** Receipts of up to 4 MB. */
   upload: { ofCaller: 2, ofNode: 8, rate: { burst: 10, everyMs: 6_000 } },
+  /** Each question is an alert to the operator, which its people may get by e-mail. */
+  question: { ofCaller: 1, waiting: 4, ofNode: 64, rate: { burst: 10, everyMs: 6 * MINUTE_MS } },
   /** Operators' files of up to 128 MB. */
   file: { ofCaller: 1, ofNode: 1 },
   /** Files that are written while they are being sent, and receipts. */
@@ -53,11 +55,12 @@ export type RouteLimit = keyof typeof LIMITS
 export type RouteLimiters = Readonly<Record<RouteLimit, CallerLimiter>>
 
 export function createRouteLimiters(clock: Pick<Clock, 'monotonic'>): RouteLimiters {
-  const { any, dealer, upload, file, download } = LIMITS
+  const { any, dealer, upload, question, file, download } = LIMITS
   return {
     any: createCallerLimiter(any, clock),
     dealer: createCallerLimiter(dealer, clock),
     upload: createCallerLimiter(upload, clock),
+    question: createCallerLimiter(question, clock),
     file: createCallerLimiter(file, clock),
     download: createCallerLimiter(download, clock),
   }

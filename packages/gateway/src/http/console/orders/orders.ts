@@ -5,6 +5,7 @@ import Type, { type Static } from 'typebox'
 import { getBuyer, type Snapshot } from '#catalogue/catalogue.ts'
 import { locationOf, salesLocation } from '#catalogue/coverage.ts'
 import { searchProfiles } from '#esims/search-profiles.ts'
+import { listRecipients } from '#esims/sends/list-recipients.ts'
 import { IS_OPEN } from '#orders/esim-action.ts'
 import { itemKeyOf } from '#orders/order-item.ts'
 import { parseEntryNo, parseOrderNo } from '#orders/reading/find-order.ts'
@@ -18,7 +19,7 @@ import {
   searchOrders,
 } from '#orders/reading/search-orders.ts'
 import { getOrderSums, type Sums } from '#sales/list-sales.ts'
-import { profileRow, rowOfProfile } from '../esims/esims.ts'
+import { maySeeTravellers, profileRow, rowOfProfile } from '../esims/esims.ts'
 import { createActorNaming } from '../kernel/actors.ts'
 import { visibleMembers } from '../kernel/audit-visibility.ts'
 import { type ListQuery, listRoutes } from '../kernel/list-routes.ts'
@@ -106,6 +107,10 @@ const detail = Type.Object({
     ),
   ),
   profiles: Type.Array(profileRow),
+  deliverTo: Type.Array(Type.Object({ email: Type.String(), name: nullable(Type.String()) }), {
+    description:
+      'To whom the order sends its eSIMs once they are there. Only for people who may send them, until they are forgotten',
+  }),
   waiting: nullable(
     Type.Object(
       {
@@ -274,7 +279,7 @@ async function describe(context: Context, tenantId: string, orderNo: string) {
     orders: [found],
   } = await searchOrders(deps.db, { tenantId, orderId }, { limit: 1 })
   if (!found) throw notFound('order')
-  const [[columns], items, { profiles }, sums] = await Promise.all([
+  const [[columns], items, { profiles }, sums, recipients] = await Promise.all([
     deps.db.query<OrderColumns>(sql`
       select balance_after, remark, status_history as history, created_at, due_at
       from orders where tenant_id = ${tenantId} and order_id = ${orderId}`),
@@ -293,6 +298,7 @@ async function describe(context: Context, tenantId: string, orderNo: string) {
       from order_items i where tenant_id = ${tenantId} and order_id = ${orderId} order by item_no`),
     searchProfiles(deps.db, { tenantId, orderId }, { limit: 200 }),
     onlyTenant === null ? getOrderSums(deps.db, tenantId, orderId) : null,
+    maySeeTravellers(context) ? listRecipients(deps, tenantId, orderId) : [],
   ])
   const { balanceAfter, remark, history, ...times } = columns as OrderColumns
   const catalogue = await deps.catalogue.latest()
@@ -309,6 +315,7 @@ async function describe(context: Context, tenantId: string, orderNo: string) {
       }))
       .map((row) => (onlyTenant === null ? row : forDealer(row))),
     margin: sums && marginOf(sums),
+    deliverTo: recipients.map(({ email, name = null }) => ({ email, name })),
     profiles: profiles.map((profile) => rowOfProfile(context, profile, catalogue)).reverse(),
     waiting: describeWaiting(context, items, times),
     timeline: await visibleSteps(context, timeline),

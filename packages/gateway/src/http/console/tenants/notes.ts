@@ -27,7 +27,7 @@ import {
   type Route,
   route,
 } from '../kernel/route.ts'
-import { ASKS_PER_MINUTE, CLOSED, done, line, orderParams, tenantParams, time, uuid } from '../kernel/route-schemas.ts'
+import { CLOSED, done, line, orderParams, tenantParams, time, uuid } from '../kernel/route-schemas.ts'
 
 const notes = Type.Object({
   notes: Type.Array(
@@ -99,7 +99,7 @@ export const noteRoutes: Route[] = [
     params: orderParams,
     body: newNote,
     answer: done,
-    ratePerMinute: ASKS_PER_MINUTE,
+    limit: 'question',
     async handle({ deps, by }, { params, body }) {
       await askAboutOrder(deps, { ...(await getOrder(deps, params)), orderNo: params.orderNo }, body.text, by)
       return {}
@@ -113,7 +113,7 @@ export const noteRoutes: Route[] = [
     params: tenantParams,
     body: newNote,
     answer: done,
-    ratePerMinute: ASKS_PER_MINUTE,
+    limit: 'question',
     async handle({ deps, by }, { params, body }) {
       await askAboutAccount(deps, await getTenantView(deps, params.tenantId), body.text, by)
       return {}

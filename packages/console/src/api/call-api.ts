@@ -33,6 +33,24 @@ export function apiUrl(path: string, query: Query = {}): URL {
   return url
 }
 
+/**
+ * The address and headers of a request. What people type, such as a traveller's e-mail address, is sent in the header X-Query, because
+ * proxies log addresses.
+ */
+export function apiRequest(path: string, query: Query = {}): { url: URL; headers: Record<string, string> } {
+  const typed = Object.entries(query).filter(([name, value]) => value && (name === 'q' || isPrivate(String(value))))
+  if (typed.length === 0) return { url: apiUrl(path, query), headers: {} }
+  const names = new Set(typed.map(([name]) => name))
+  const rest = Object.fromEntries(Object.entries(query).filter(([name]) => !names.has(name)))
+  const header = new URLSearchParams(typed.map(([name, value]) => [name, String(value)])).toString()
+  return { url: apiUrl(path, rest), headers: { 'x-query': header } }
+}
+
+/** True for an e-mail address, also one that is still being typed. */
+export function isPrivate(text: string): boolean {
+  return text.includes('@')
+}
+
 export async function call<Answer>(
   method: Method,
   path: string,
@@ -45,12 +63,14 @@ export async function call<Answer>(
 ): Promise<Answer> {
   let response: Response
   let text: string
+  const { url, headers } = apiRequest(path, options.query)
   try {
-    response = await fetch(apiUrl(path, options.query), {
+    response = await fetch(url, {
       method,
       credentials: 'same-origin',
       ...(options.signal && { signal: options.signal }),
       headers: {
+        ...headers,
         ...(isInactive() && { 'x-unattended': 'true' }),
         ...(options.body !== undefined && { 'content-type': 'application/json' }),
         ...(options.file && { 'content-type': 'application/octet-stream' }),

@@ -1,17 +1,26 @@
 import { t } from '#strings/strings.ts'
-import { ApiError, apiUrl, errorFrom } from './call-api.ts'
+import { ApiError, apiRequest, apiUrl, errorFrom, type Query } from './call-api.ts'
 
 /** Downloads a file that a POST returns, such as one that needs a password. */
 export async function postForFile(path: string, body: object, name: string): Promise<void> {
+  await saveAnswer(name, apiUrl(path), {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+}
+
+/** Downloads a CSV file whose query must not be in its address. */
+export async function getPrivateFile(path: string, query: Query, name: string): Promise<void> {
+  const { url, headers } = apiRequest(path, query)
+  await saveAnswer(name, url, { headers })
+}
+
+async function saveAnswer(name: string, url: URL, request: RequestInit): Promise<void> {
   let response: Response
   let text: string
   try {
-    response = await fetch(apiUrl(path), {
-      method: 'POST',
-      credentials: 'same-origin',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    })
+    response = await fetch(url, { ...request, credentials: 'same-origin' })
     text = await response.text()
   } catch {
     throw new ApiError(0, 'UNREACHABLE', t.errors.unreachable)

@@ -1,9 +1,11 @@
 import type { SavedView } from '@dealer-esim/gateway/http/console/people/saved-views.ts'
 import { ActionIcon, Menu } from '@mantine/core'
 import { IconBookmark, IconDots, IconDownload, IconTrash } from '@tabler/icons-react'
-import { apiUrl, type Query } from '#api/call-api.ts'
+import { apiUrl, isPrivate, type Query } from '#api/call-api.ts'
+import { getPrivateFile } from '#api/download.ts'
 import { useChange } from '#api/use-api.ts'
 import { timeZoneName } from '#parts/format.ts'
+import { notifyError } from '#parts/notify.ts'
 import { useFilters } from '#parts/use-filters.ts'
 import { interpolate, t } from '#strings/strings.ts'
 import { useDensity } from './density.ts'
@@ -34,16 +36,7 @@ export function ListMenu(props: {
         </ActionIcon>
       </Menu.Target>
       <Menu.Dropdown className="list-menu">
-        {csv && (
-          <Menu.Item
-            component="a"
-            href={apiUrl(`${csv.path}.csv`, csv.query).href}
-            download
-            leftSection={<IconDownload size={16} />}
-          >
-            {t.common.export}
-          </Menu.Item>
-        )}
+        {csv && <ExportItem path={`${csv.path}.csv`} query={csv.query ?? {}} />}
         {onSave && (
           <Menu.Item leftSection={<IconBookmark size={16} />} onClick={onSave}>
             {t.lists.saveView}
@@ -72,6 +65,19 @@ export function ListMenu(props: {
         <Menu.Label data-zone>{interpolate(t.lists.timesIn, { zone: timeZoneName() })}</Menu.Label>
       </Menu.Dropdown>
     </Menu>
+  )
+}
+
+function ExportItem({ path, query }: { path: string; query: Query }) {
+  const isLink = !Object.values(query).some((value) => isPrivate(String(value)))
+  const name = path.slice(path.lastIndexOf('/') + 1)
+  const target = isLink
+    ? ({ component: 'a', href: apiUrl(path, query).href, download: true } as const)
+    : { onClick: () => void getPrivateFile(path, query, name).catch(notifyError) }
+  return (
+    <Menu.Item leftSection={<IconDownload size={16} />} {...target}>
+      {t.common.export}
+    </Menu.Item>
   )
 }
 

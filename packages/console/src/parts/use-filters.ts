@@ -1,22 +1,38 @@
-import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useLocation, useNavigate, useSearch } from '@tanstack/react-router'
+import { isPrivate } from '#api/call-api.ts'
 
 export type Filters = Record<string, string>
 /** `replace`: Back skips the previous state. By default only pages are separate steps. */
 type SetFilters = (change: Record<string, string | null | undefined>, options?: { replace?: boolean }) => void
 
-/** Keeps filters in the URL, so that a filtered list can be shared and Back returns to its previous page. */
+declare module '@tanstack/react-router' {
+  interface HistoryState {
+    /** Filters that must not be in the URL. */
+    filters?: Filters
+  }
+}
+
+/**
+ * Keeps filters in the URL, so that a filtered list can be shared and Back returns to its previous page. An e-mail address stays out of
+ * the URL, which browsers and proxies keep: only this entry of the history has it.
+ */
 export function useFilters(): [Filters, SetFilters] {
   const search = useSearch({ strict: false }) as Filters
+  const hidden = useLocation({ select: ({ state }) => state.filters })
   const navigate = useNavigate()
+  const filters = hidden ? { ...search, ...hidden } : search
   const set: SetFilters = (change, { replace = !('cursor' in change) } = {}) => {
-    const next: Filters = { ...search }
+    const next: Filters = { ...filters }
     // A changed filter starts at the first page.
     if (!('cursor' in change)) delete next.cursor
     for (const [name, value] of Object.entries(change)) {
       if (value === null || value === undefined || value === '') delete next[name]
       else next[name] = value
     }
-    void navigate({ to: '.', search: next as never, replace })
+    const [shown, secret] = [false, true].map((isSecret) =>
+      Object.fromEntries(Object.entries(next).filter(([, value]) => isPrivate(value) === isSecret)),
+    )
+    void navigate({ to: '.', search: shown as never, state: { filters: secret! }, replace })
   }
-  return [search, set]
+  return [filters, set]
 }

@@ -28,8 +28,8 @@ export async function saveView(
   personId: string,
   { list, name, search }: Omit<SavedView, 'viewId'>,
 ): Promise<void> {
-  if (/@|%40/.test(search)) {
-    const message = 'A view cannot hold an e-mail address. Remove it from the search, then save the view.'
+  if (/@|%40/.test(`${name} ${search}`)) {
+    const message = 'A view cannot hold an e-mail address. Remove it from the search and the name, then save the view.'
     throw new Refusal(422, 'VIEW_HAS_ADDRESS', message)
   }
   await db.tx(async (tx) => {

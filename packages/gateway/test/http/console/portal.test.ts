@@ -1,9 +1,9 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { SENDS_PER_RECIPIENT_MAX } from '#esims/sends/send-esim.ts'
 import { addConsoleApi } from '#http/console/console-server.ts'
 import type { BuyablePackage, Place } from '#http/console/orders/buyable-packages.ts'
 import { createBodyBudget } from '#http/load-shedding/byte-budget.ts'
+import { SENDS_PER_RECIPIENT_MAX } from '#orders/recipient-limit.ts'
 import type { Role } from '#people/person.ts'
 import { suspendTenant } from '#tenants/change-tenant.ts'
 import { changeSettings } from '#tenants/tenant-settings.ts'
@@ -274,11 +274,39 @@ it('a traveller is found by the exact address and is in lists and files, only fo
   }
 })
 
+it('a search for an address has it in no URL', async () => {
+  const person = await signIn('DEALER_STAFF', esim.dealer.tenantId)
+  const search = (path: string, query: string) => {
+    person.window.headers['x-query'] = query
+    return person.call('GET', path)
+  }
+  const found = await search('/profiles', 'email=found%40traveller.test')
+  expect(found.body.profiles).toMatchObject([{ profileId: esim.esimTranNo }])
+  expect((await search('/search', 'q=found%40traveller.test')).body.results).toMatchObject([{ kind: 'PROFILE' }])
+  expect((await search('/profiles', 'unknown=1')).status).toBe(400)
+})
+
+it('an order says to whom it is sent before its eSIM is there, only to people who may send it', async () => {
+  const { dealer, person, home } = await dealerWith(100)
+  const [email, name] = ['mei@traveller.test', 'Mei Tanaka']
+  const placed = await person.call('POST', `${home}/orders`, { ...order('to-mei'), deliverTo: { email, name } })
+  const path = `${home}/orders/${placed.body.orderNo}`
+  expect((await person.call('GET', path)).body.deliverTo).toEqual([{ email, name }])
+  // The same purchase again, with another address, changes nothing.
+  const again = { ...order('to-mei'), deliverTo: { email: 'other@traveller.test' } }
+  expect((await person.call('POST', `${home}/orders`, again)).body.orderNo).toBe(placed.body.orderNo)
+  expect((await person.call('GET', path)).body.deliverTo).toEqual([{ email, name }])
+  expect((await (await signIn('OPERATOR_READ_ONLY', null)).call('GET', path)).body.deliverTo).toEqual([])
+  await bed.order(dealer, 'to-mei', 'DELIVERED')
+})
+
 it('a saved view holds no address of a traveller', async () => {
   const person = await signIn('DEALER_STAFF', esim.dealer.tenantId)
   const save = (search: string) => person.call('POST', '/account/views', { list: 'esims', name: 'Mine', search })
   for (const search of ['iccid=mei@traveller.test', 'esimStatus=IN_USE&iccid=mei%40traveller.test'])
     expect(await save(search)).toMatchObject({ status: 422, body: { code: 'VIEW_HAS_ADDRESS' } })
+  const named = { list: 'esims', name: 'mei@traveller.test', search: 'esimStatus=IN_USE' }
+  expect((await person.call('POST', '/account/views', named)).status).toBe(422)
   expect((await person.call('GET', '/account/views')).body).toEqual({ views: [] })
   expect((await save('esimStatus=IN_USE')).status).toBe(200)
 })

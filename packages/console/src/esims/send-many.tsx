@@ -23,7 +23,7 @@ export default function SendMany({ esims, onClose }: SendManyProps) {
   const [{ targets, skipped }] = useState(() => chooseTargets(esims))
   const { list, failure, isReading, take, answer } = useTravellerList()
   const { results, given, isSending, send } = useSends()
-  const { pairs, left } = pairsOf(targets, list?.lines ?? [], given)
+  const { pairs, left, taken } = pairsOf(targets, list?.lines ?? [], given)
   const open = pairs.filter((pair) => pair.fault === null && results[pair.key]?.isOver !== true)
   const isRepeat = open.length > 0 && open.every(({ key }) => results[key] !== undefined)
   const isRead = !isReading && failure === undefined
@@ -71,9 +71,10 @@ export default function SendMany({ esims, onClose }: SendManyProps) {
       {list?.refusal && <ErrorText>{list.refusal}</ErrorText>}
       {list?.question && <FileQuestion question={list.question} onAnswer={answer} />}
       {pairs.length > 0 && <Preview pairs={pairs} results={results} />}
+      {taken > 0 && <Hint>{plural(t.esims.many.taken, taken)}</Hint>}
       {left > 0 && pairs.length > 0 && <Hint>{plural(t.esims.many.left, left)}</Hint>}
       <div role="status" className="sr">
-        {progressText({ pairs, results, isReading, isSending, isDone })}
+        {progressText({ pairs, results, taken, isReading, isSending, isDone })}
       </div>
     </Dialog>
   )

@@ -1,6 +1,6 @@
 import type { ProfileRow } from '@dealer-esim/gateway/http/console/esims/esims.ts'
 import { expect, it } from 'vitest'
-import { chooseTargets, pairsOf, progressText, type Result } from './send-pairs.ts'
+import { chooseTargets, pairsOf, progressText, type Result, TAKEN } from './send-pairs.ts'
 
 const esim = (profileId: string, more: Partial<ProfileRow> = {}) =>
   ({
@@ -51,11 +51,27 @@ it('never gives an eSIM that was sent to anybody else, however the lines are cha
   expect(given(pairsOf(targets, [line(1, 'new@e.test')], sent).pairs)).toEqual([['new@e.test', 'b']])
 })
 
+it('gives the line of an eSIM that somebody else has sent the next one', () => {
+  const targets = [esim('a'), esim('b'), esim('c')]
+  const lines = [line(1, 'x@e.test'), line(2, 'y@e.test')]
+  const sent = new Map<string, string | typeof TAKEN>([
+    ['a', TAKEN],
+    ['b', 'y@e.test'],
+  ])
+  const { pairs, taken } = pairsOf(targets, lines, sent)
+  expect(given(pairs).map(([, id]) => id)).toEqual(['c', 'b'])
+  expect(taken).toBe(1)
+  const none = pairsOf(targets.slice(0, 2), lines, sent).pairs[0]!
+  expect([none.esim, none.fault]).toEqual([undefined, 'No eSIM is left for this line.'])
+  const progress = { pairs, results: {}, taken, isReading: false, isSending: false, isDone: false }
+  expect(progressText(progress)).toMatch(/^2 lines read, faulty: 0\. Somebody else has already sent 1 of the eSIMs\./)
+})
+
 it('says what was read, that e-mails are on their way, and what has become of them', () => {
   const { pairs } = pairsOf([esim('a'), esim('b')], [line(1, 'x@e.test'), line(2, 'none', 'bad'), line(3, 'y@e.test')])
   const [x, , y] = pairs.map(({ key }) => key)
   const textOf = (results: Record<string, Result>, more: object = {}) =>
-    progressText({ ...{ pairs, results, isReading: false, isSending: false, isDone: false }, ...more })
+    progressText({ ...{ pairs, results, taken: 0, isReading: false, isSending: false, isDone: false }, ...more })
   expect(textOf({}, { isReading: true })).toBe('')
   expect(textOf({})).toBe('3 lines read, faulty: 1.')
   expect(textOf({}, { isSending: true })).toBe('The e-mails are being sent.')

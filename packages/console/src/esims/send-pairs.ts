@@ -13,6 +13,11 @@ export interface Pair extends Omit<Line, 'fault'> {
   fault: string | null
 }
 
+/** The address to which an eSIM was sent already, or TAKEN: however the lines are changed, it goes to nobody else. */
+export type Given = ReadonlyMap<string, string | typeof TAKEN>
+/** Somebody else has sent it. */
+export const TAKEN = Symbol('sent by somebody else')
+
 /** What has become of the e-mail of a pair. */
 export interface Result {
   /** What the gateway says about the e-mail; absent: the call failed. */
@@ -33,14 +38,14 @@ export function chooseTargets(esims: readonly ProfileRow[]): { targets: ProfileR
 }
 
 /**
- * Gives the first usable line the first eSIM, and so on. A line with a fault takes none.
- * @param given the address to which an eSIM was sent already: however the lines are changed, it goes to nobody else
+ * Gives the first usable line the first eSIM, and so on. A line with a fault takes none. `taken` counts the eSIMs that somebody else has
+ * sent since they were chosen.
  */
 export function pairsOf(
   targets: readonly ProfileRow[],
   lines: readonly Line[],
-  given: ReadonlyMap<string, string> = new Map(),
-): { pairs: Pair[]; left: number } {
+  given: Given = new Map(),
+): { pairs: Pair[]; left: number; taken: number } {
   const free = targets.filter(({ profileId }) => !given.has(profileId))
   const sent = targets.filter(({ profileId }) => given.has(profileId))
   const pairs = lines.map(({ fault, ...line }) => {
@@ -49,19 +54,21 @@ export function pairsOf(
     const noneLeft = esim === undefined ? t.esims.many.noneLeft : null
     return { ...line, key: keyOf(line, esim), esim, fault: fault ?? noneLeft }
   })
-  return { pairs, left: free.length }
+  const taken = [...given.values()].filter((to) => to === TAKEN).length
+  return { pairs, left: free.length, taken }
 }
 
 interface Progress {
   pairs: readonly Pair[]
   results: Readonly<Record<string, Result>>
+  taken: number
   isReading: boolean
   isSending: boolean
   isDone: boolean
 }
 
 /** What people hear who do not see the table, such as `2 lines read, faulty: 1.` It says nothing about single e-mails on their way. */
-export function progressText({ pairs, results, isReading, isSending, isDone }: Progress): string {
+export function progressText({ pairs, results, taken, isReading, isSending, isDone }: Progress): string {
   if (isReading) return ''
   const now = pairs.flatMap(({ key }) => results[key] ?? [])
   if (isSending || now.some(({ sendStatus }) => sendStatus === 'QUEUED')) return t.esims.many.onItsWay
@@ -69,6 +76,7 @@ export function progressText({ pairs, results, isReading, isSending, isDone }: P
   const faults = pairs.filter(({ key, fault }) => fault !== null && results[key] === undefined).length
   return [
     pairs.length > 0 && !isDone && plural(t.esims.many.read, pairs.length, { faults }),
+    taken > 0 && plural(t.esims.many.taken, taken),
     now.length > 0 && interpolate(t.esims.many.tally, { sent: now.length - failed, failed }),
     isDone && t.esims.many.done,
   ]

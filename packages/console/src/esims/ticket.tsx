@@ -17,10 +17,12 @@ import { isInstalled, newKey } from './use-sends.tsx'
 interface TicketProps {
   path: string
   profile: ProfileRow
+  /** To whom it is to be sent, if not to the traveller who has it. */
+  recipient?: string | undefined
 }
 
 /** What the dealer hands over: the package, the QR code and the link to the traveller's page, to send, copy or print. */
-export function Ticket({ path, profile }: TicketProps) {
+export function Ticket({ path, profile, recipient }: TicketProps) {
   const { link, error, show } = useShareLink(path, profile)
   const { parts, hasPlace } = packageTitle(profile.packageName)
   const [size, ...terms] = hasPlace ? parts.slice(1) : parts
@@ -78,7 +80,7 @@ export function Ticket({ path, profile }: TicketProps) {
             <div className="ticket-hand">
               <ShareUrl url={link.shareUrl} />
               <ForPaper url={link.shareUrl} />
-              {link.isMailPossible && <SendForm path={path} traveller={profile.traveller} />}
+              {link.isMailPossible && <SendForm path={path} traveller={profile.traveller} recipient={recipient} />}
               <Progress profile={profile} />
               <Group gap="xs" className="no-print">
                 <Button variant="default" leftSection={<IconPrinter size={16} />} onClick={() => window.print()}>
@@ -169,7 +171,8 @@ function ShareButton({ url }: { url: string }) {
 }
 
 /** Sends the link by e-mail. Primary until it was sent. */
-function SendForm({ path, traveller }: { path: string; traveller: ProfileRow['traveller'] }) {
+function SendForm(props: { path: string; traveller: ProfileRow['traveller']; recipient: string | undefined }) {
+  const { path, traveller, recipient } = props
   const [sentTo, setSentTo] = useState<string>()
   // One key for each mail: a second click sends nothing again.
   const [transactionId, setTransactionId] = useState(newKey)
@@ -206,13 +209,13 @@ function SendForm({ path, traveller }: { path: string; traveller: ProfileRow['tr
           label={t.esims.recipient}
           required
           withAsterisk={false}
-          defaultValue={traveller?.email ?? ''}
+          defaultValue={recipient ?? traveller?.email ?? ''}
           maxLength={254}
           autoComplete="off"
         />
         <Button
           type="submit"
-          variant={sentTo === undefined && traveller === null ? 'filled' : 'default'}
+          variant={sentTo === undefined && (traveller === null || recipient !== undefined) ? 'filled' : 'default'}
           loading={send.isPending}
           leftSection={<IconMail size={16} />}
         >

@@ -5,7 +5,7 @@ import { useRef, useState } from 'react'
 import { ApiError, call } from '#api/call-api.ts'
 import { StatusMark } from '#parts/values.tsx'
 import { t } from '#strings/strings.ts'
-import type { Pair, Result } from './send-pairs.ts'
+import { type Given, type Pair, type Result, TAKEN } from './send-pairs.ts'
 
 /** How often, and for how long, the e-mails of a list are watched. */
 const WATCH_MS = 1_500
@@ -19,7 +19,7 @@ const WATCHES_MAX = 20
 export function useSends() {
   const client = useQueryClient()
   const [results, setResults] = useState<Record<string, Result>>({})
-  const [given, setGiven] = useState<ReadonlyMap<string, string>>(new Map())
+  const [given, setGiven] = useState<Given>(new Map())
   const [isSending, setIsSending] = useState(false)
   const keys = useRef(new Map<string, string>())
   async function sendOne(pair: Pair): Promise<SendStatus | undefined> {
@@ -29,6 +29,11 @@ export function useSends() {
       take(pair, sendStatus)
       return sendStatus
     } catch (error) {
+      if (error instanceof ApiError && error.code === 'ALREADY_SENT') {
+        // Its line gets another eSIM.
+        setGiven((before) => new Map(before).set(pair.esim!.profileId, TAKEN))
+        return undefined
+      }
       setResults((before) => ({ ...before, [pair.key]: { failure: (error as Error).message, isOver: false } }))
       const isRefused = error instanceof ApiError && error.status >= 400 && error.status < 500
       // Without an answer, the traveller may have got the eSIM. A refusal says nothing about an attempt before it.

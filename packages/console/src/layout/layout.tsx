@@ -14,6 +14,7 @@ import { AlertBell } from './alert-bell.tsx'
 import { isDialogOpen, useKeys } from './keys.ts'
 import { itemOf, navigationItems } from './navigation.ts'
 import { NavigationBar } from './navigation-bar.tsx'
+import { TabBar } from './tab-bar.tsx'
 import UserMenu from './user-menu.tsx'
 
 const DealerViewBar = lazy(() => import('./dealer-view.tsx'))
@@ -40,6 +41,7 @@ export function Layout() {
       layout="alt"
       header={{ height: 52 }}
       navbar={{ width: 200, breakpoint: 'sm', collapsed: { mobile: !open } }}
+      footer={{ height: { base: 64, sm: 0 } }}
       padding={{ base: 'sm', sm: 'lg' }}
     >
       {/* biome-ignore lint/a11y/useValidAnchor: it leads to a place on the page, and is listed among the links */}
@@ -54,6 +56,9 @@ export function Layout() {
         <NavigationBar path={path} />
       </AppShell.Navbar>
       <Main path={path} />
+      <AppShell.Footer hiddenFrom="sm">
+        <TabBar path={path} openMenu={menu.open} />
+      </AppShell.Footer>
       <Suspense>
         {finderOpen && <Finder onClose={finder.close} />}
         {helpOpen && <KeyHelp onClose={help.close} />}

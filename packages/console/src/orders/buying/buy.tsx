@@ -1,11 +1,12 @@
 import type { OrderRow } from '@dealer-esim/gateway/http/console/orders/orders.ts'
-import { useEffect } from 'react'
+import { useEffect, useState } from 'react'
 import { useApi } from '#api/use-api.ts'
 import { LoadError, Loading } from '#parts/load-states.tsx'
 import { NotFound, Page } from '#parts/page.tsx'
 import { useFilters } from '#parts/use-filters.ts'
 import { useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/strings.ts'
+import type { Press } from './cart.tsx'
 import { ChoosePackages } from './choose-packages.tsx'
 import { OrderProgress } from './order-progress.tsx'
 
@@ -16,7 +17,11 @@ import { OrderProgress } from './order-progress.tsx'
 export function BuyPage() {
   const me = useSession()
   const [{ order: transactionId }, setFilters] = useFilters()
-  const begin = () => setFilters({ order: `console-${crypto.randomUUID()}` })
+  const [press, setPress] = useState<Press>()
+  function begin() {
+    setPress(undefined)
+    setFilters({ order: `console-${crypto.randomUUID()}` })
+  }
   // biome-ignore lint/correctness/useExhaustiveDependencies: only an address without a transactionId needs one
   useEffect(() => {
     if (transactionId === undefined) begin()
@@ -25,13 +30,20 @@ export function BuyPage() {
   const found = useApi<{ orders: OrderRow[] }>('/orders', { q: transactionId }, { enabled: isOpen })
   if (me.tenant === null) return <NotFound />
   const order = found.data?.orders.find((one) => one.transactionId === transactionId)
-  if (order) return <OrderProgress order={order} buyMore={begin} />
+  if (order) return <OrderProgress order={order} press={press} buyMore={begin} />
   return (
     <Page title={t.portal.title}>
       {found.error && !found.data && <LoadError error={found.error} retry={found.refetch} />}
       {!found.data && !found.error && <Loading />}
       {found.data && isOpen && (
-        <ChoosePackages key={transactionId} tenantId={me.tenant.tenantId} transactionId={transactionId} />
+        <ChoosePackages
+          key={transactionId}
+          {...{ transactionId }}
+          tenantId={me.tenant.tenantId}
+          onBuy={setPress}
+          // The order may exist, although its answer was lost.
+          onFailure={() => void found.refetch()}
+        />
       )}
     </Page>
   )

@@ -13,20 +13,30 @@ import { interpolate, plural, t } from '#strings/strings.ts'
 import { amountOf, esimsOf, type PurchaseLine, totalOf } from './offers.ts'
 import { PlaceFlag } from './place-tiles.tsx'
 
-interface CartProps {
+/** What a person wants to buy. */
+export interface Press {
+  amount: number
+  esims: number
+  /** The traveller's address. */
+  email: string | undefined
+}
+
+export interface CartProps {
   tenantId: string
   transactionId: string
   lines: readonly PurchaseLine[]
   /** The gateway sends e-mail. */
   isMailPossible: boolean
   onChange(lines: PurchaseLine[]): void
+  onBuy(press: Press): void
+  onFailure(): void
 }
 
 /**
  * What is about to be bought, its total and the balance afterwards. The button shows the price, which the gateway checks
  * again.
  */
-export function Cart({ tenantId, transactionId, lines, isMailPossible, onChange }: CartProps) {
+export function Cart({ tenantId, transactionId, lines, isMailPossible, onChange, onBuy, onFailure }: CartProps) {
   const wallet = useApi<WalletView>(`/tenants/${tenantId}/wallet`)
   // On success everything is read again, and the page shows the order.
   const order = useChange({ quiet: true })
@@ -54,7 +64,8 @@ export function Cart({ tenantId, transactionId, lines, isMailPossible, onChange 
       ...(days !== undefined && { periodNum: days }),
     }))
     const body = { transactionId, packageInfoList, amount: total, ...(deliverTo && { deliverTo }) }
-    order.mutate({ method: 'POST', path: `/tenants/${tenantId}/orders`, body })
+    onBuy({ amount: total, esims: count, email })
+    order.mutate({ method: 'POST', path: `/tenants/${tenantId}/orders`, body }, { onError: onFailure })
   }
   return (
     <>
@@ -104,6 +115,7 @@ export function Cart({ tenantId, transactionId, lines, isMailPossible, onChange 
             </Alert>
           )}
           {order.error && <ErrorText>{order.error.message}</ErrorText>}
+          {order.error?.status === 0 && <Hint>{t.portal.notAnswered}</Hint>}
           <Button
             fullWidth
             size="md"

@@ -5,7 +5,7 @@ import { useApi } from '#api/use-api.ts'
 import { EmptyState, LoadError, Loading } from '#parts/load-states.tsx'
 import { useFilters } from '#parts/use-filters.ts'
 import { t } from '#strings/strings.ts'
-import { Cart } from './cart.tsx'
+import { Cart, type CartProps } from './cart.tsx'
 import { OfferChoice, OfferList } from './offer-choice.tsx'
 import { type PurchaseLine, toggleOffer } from './offers.ts'
 import { readTyped, searchPlaces } from './place-search.ts'
@@ -13,7 +13,8 @@ import { PlaceTiles } from './place-tiles.tsx'
 import { useFocusEntered } from './tab-stop.ts'
 
 /** Place, then data and days, then the purchase, which stays in view. */
-export function ChoosePackages({ tenantId, transactionId }: { tenantId: string; transactionId: string }) {
+export function ChoosePackages(props: Pick<CartProps, 'tenantId' | 'transactionId' | 'onBuy' | 'onFailure'>) {
+  const { tenantId } = props
   const [{ place: chosen }, setFilters] = useFilters()
   const [typed, setTyped] = useState('')
   const [lines, setLines] = useState<PurchaseLine[]>([])
@@ -49,7 +50,7 @@ export function ChoosePackages({ tenantId, transactionId }: { tenantId: string; 
           <OfferChoice key={place.place} {...{ tenantId, place, named, entered }} chosen={codes} onToggle={toggle} />
         )}
       </div>
-      <Cart {...{ tenantId, transactionId, lines }} isMailPossible={data.isMailPossible} onChange={setLines} />
+      <Cart {...props} lines={lines} isMailPossible={data.isMailPossible} onChange={setLines} />
     </div>
   )
 }

@@ -1,6 +1,6 @@
 import type { ProfileRow } from '@dealer-esim/gateway/http/console/esims/esims.ts'
 import type { OrderDetail, OrderRow } from '@dealer-esim/gateway/http/console/orders/orders.ts'
-import { Button, Group, Loader } from '@mantine/core'
+import { Alert, Button, Group, Loader } from '@mantine/core'
 import { IconCircleCheck } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
@@ -14,14 +14,22 @@ import { Status, TextLink } from '#parts/values.tsx'
 import { interpolate, plural, t } from '#strings/strings.ts'
 import { orderNumber } from '../order-number.tsx'
 import { OrderState } from '../order-state.tsx'
+import type { Press } from './cart.tsx'
 
 /** Most orders are delivered within seconds. */
 const REFRESH_MS = 2_000
 /** After this time, the page says who has not answered, and offers to ask the operator. */
 const SLOW_MS = 30_000
 
+interface OrderProgressProps {
+  order: OrderRow
+  /** The latest press of *Buy*, which an earlier one may have preceded; undefined: before the page was loaded. */
+  press: Press | undefined
+  buyMore(): void
+}
+
 /** A purchase: its progress until the eSIMs arrive, then the eSIMs to hand over. */
-export function OrderProgress({ order, buyMore }: { order: OrderRow; buyMore(): void }) {
+export function OrderProgress({ order, press, buyMore }: OrderProgressProps) {
   const path = `/tenants/${order.tenantId}/orders/${order.orderNo}`
   const { data } = useApi<OrderDetail>(path, {}, { refreshMs: REFRESH_MS })
   const result = useRef<HTMLDivElement>(null)
@@ -55,6 +63,7 @@ export function OrderProgress({ order, buyMore }: { order: OrderRow; buyMore(): 
         {plural(t.portal.progress, order.esims, { delivered: profiles.length })}.{' '}
         {data && <Sentence order={data} isReady={isReady} />}
       </div>
+      {data && press && <EarlierPress order={data} press={press} />}
       {data && !isReady && (isDecided || isSlow(data)) && <OrderState order={data} decide={null} />}
       {!isReady && !isDecided && (
         <Card>
@@ -64,9 +73,34 @@ export function OrderProgress({ order, buyMore }: { order: OrderRow; buyMore(): 
           </Group>
         </Card>
       )}
-      <HandOver tenantId={order.tenantId} profiles={profiles} />
+      <HandOver tenantId={order.tenantId} profiles={profiles} wanted={data && otherAddress(data, press)} />
     </Page>
   )
+}
+
+/**
+ * What a second press of *Buy* has not changed: the answer of the first one was lost, and the purchase is the first one's. Without this
+ * a corrected address would seem to be in use.
+ */
+function EarlierPress({ order, press }: { order: OrderDetail; press: Press }) {
+  const isOther = order.amount !== press.amount || order.esims !== press.esims
+  const wanted = otherAddress(order, press)
+  const first = order.deliverTo[0]?.email
+  if (!isOther && wanted === undefined && (first === undefined || press.email !== undefined)) return null
+  return (
+    <Alert color="orange" role="alert" title={t.portal.earlierPress} data-earlier-press>
+      {isOther && <p>{t.portal.changesNotBought}</p>}
+      {first !== undefined && <p>{interpolate(t.portal.goesToFirst, { email: first })}</p>}
+      {wanted !== undefined && <p>{interpolate(t.portal.sendToSecond, { email: wanted })}</p>}
+    </Alert>
+  )
+}
+
+/** The address that was entered last, if the order is sent to another one. */
+function otherAddress({ deliverTo }: OrderDetail, press: Press | undefined): string | undefined {
+  const email = press?.email
+  const isSame = deliverTo.some((to) => to.email.toLowerCase() === email?.toLowerCase())
+  return isSame ? undefined : email
 }
 
 function isSlow({ waiting, createdAt }: OrderDetail): boolean {
@@ -75,12 +109,12 @@ function isSlow({ waiting, createdAt }: OrderDetail): boolean {
 
 /** What has happened, when, and for how much. */
 function Sentence({ order, isReady }: { order: OrderDetail; isReady: boolean }) {
-  const { amount, balanceAfter, currencyCode, createdAt, profiles } = order
+  const { amount, balanceAfter, currencyCode, createdAt, profiles, deliverTo } = order
   const paid = interpolate(t.portal.paid, {
     amount: formatMoney(amount, currencyCode),
     balance: formatMoney(balanceAfter, currencyCode),
   })
-  const to = profiles.find((profile) => profile.traveller !== null)?.traveller
+  const [to] = deliverTo
   const last = Math.max(...profiles.map((profile) => Date.parse(profile.createdAt)))
   const took = formatDuration(Math.max(0, last - Date.parse(createdAt)))
   return (
@@ -94,14 +128,15 @@ function Sentence({ order, isReady }: { order: OrderDetail; isReady: boolean }) 
 }
 
 /** One ticket, and the purchase's other eSIMs to choose from. */
-function HandOver({ tenantId, profiles }: { tenantId: string; profiles: readonly ProfileRow[] }) {
+function HandOver(props: { tenantId: string; profiles: readonly ProfileRow[]; wanted: string | undefined }) {
+  const { tenantId, profiles, wanted } = props
   const [chosenId, setChosenId] = useState<string>()
   const chosen = profiles.find(({ profileId }) => profileId === chosenId) ?? profiles[0]
   if (!chosen) return null
   const pathOf = ({ profileId }: ProfileRow) => `/tenants/${tenantId}/profiles/${profileId}`
   return (
     <>
-      <Ticket key={chosen.profileId} path={pathOf(chosen)} profile={chosen} />
+      <Ticket key={chosen.profileId} path={pathOf(chosen)} profile={chosen} recipient={wanted} />
       {profiles.length > 1 && (
         <Card title={t.portal.allEsims}>
           {profiles.map((profile) => (

@@ -1,6 +1,6 @@
 import type { BuyablePackage, Place } from '@dealer-esim/gateway/http/console/orders/buyable-packages.ts'
 import type { OrderRow } from '@dealer-esim/gateway/http/console/orders/orders.ts'
-import { Button, CloseButton, TextInput } from '@mantine/core'
+import { Button, CloseButton, Group, TextInput } from '@mantine/core'
 import { IconClock, IconSearch } from '@tabler/icons-react'
 import { useState } from 'react'
 import { useApi } from '#api/use-api.ts'
@@ -21,6 +21,9 @@ interface PlaceTilesProps {
   onEnter(): void
 }
 
+const TILE_ORDERS = ['recent', 'popular', 'all'] as const
+type TileOrder = (typeof TILE_ORDERS)[number]
+
 /** Two rows on a screen. A phone shows the first six of them, so that the packages are in view. */
 const TILES_SHOWN = 12
 
@@ -29,12 +32,14 @@ const hasKeyboard = () => !matchMedia('(pointer: coarse)').matches
 
 /** The destination: a search field, and tiles with flags, the latest destinations first. */
 export function PlaceTiles({ places, chosen, typed, onType, onChoose, onEnter }: PlaceTilesProps) {
-  const [isAllShown, setIsAllShown] = useState(false)
+  const [chosenOrder, setOrder] = useState<TileOrder>()
   const tabStop = useTabStop<HTMLDivElement>()
-  const { recent, ordered: likely } = useRecentPlaces(places)
+  const { recent, latest, popular } = useLikelyPlaces(places)
+  const order = chosenOrder ?? (recent.size > 0 ? 'recent' : 'popular')
+  const isAllShown = order === 'all'
   const wanted = readTyped(typed)
   const isSearched = wanted.words.length > 0
-  const ordered = isAllShown ? sortPlaces(places) : likely
+  const ordered = { recent: latest, popular, all: sortPlaces(places) }[order]
   const found = isSearched ? searchPlaces(sortPlaces(places), wanted.words) : ordered
   const shown = isAllShown && !isSearched ? found : found.slice(0, TILES_SHOWN)
   return (
@@ -64,9 +69,19 @@ export function PlaceTiles({ places, chosen, typed, onType, onChoose, onEnter }:
           />
         </form>
         {!isSearched && places.length > TILES_SHOWN && (
-          <Button variant="default" aria-pressed={isAllShown} onClick={() => setIsAllShown(!isAllShown)}>
-            {isAllShown ? t.portal.fewerPlaces : interpolate(t.portal.allPlaces, { count: places.length })}
-          </Button>
+          <Group gap={0} role="group" aria-label={t.portal.placesShown} className="places-shown">
+            {TILE_ORDERS.map((one) => (
+              <Button
+                key={one}
+                variant={one === order ? 'light' : 'default'}
+                aria-pressed={one === order}
+                disabled={one === 'recent' && recent.size === 0}
+                onClick={() => setOrder(one === order ? undefined : one)}
+              >
+                {interpolate(t.portal.placeOrders[one], { count: places.length })}
+              </Button>
+            ))}
+          </Group>
         )}
       </div>
       <div className="tiles" data-all={isAllShown || isSearched || undefined} {...tabStop}>
@@ -114,15 +129,22 @@ function nearly(bytes: number, typed: number): boolean {
   return bytes >= typed && bytes < typed * 1.1
 }
 
-/** `recent`: places of the latest orders. `ordered`: these, then those with the most packages. */
-function useRecentPlaces(places: readonly Place[]): { recent: ReadonlySet<string>; ordered: Place[] } {
+/**
+ * `recent`: places of the latest orders. `latest`: these, then the popular ones. `popular`: those of the most orders among the latest, then
+ * those with the most packages.
+ */
+function useLikelyPlaces(places: readonly Place[]) {
   const { data } = useApi<{ orders: OrderRow[] }>('/orders', { orderType: 'NEW' })
   const known = new Map(places.map((place) => [place.place, place]))
-  const recent = (data?.orders ?? []).flatMap(({ location, packages }) => {
+  const bought = (data?.orders ?? []).flatMap(({ location, packages }) => {
     const [first = ''] = packages
     return (location === null || location.startsWith('!') ? packageTitle(first).parts[0] : location) ?? []
   })
-  const most = [...places].sort((left, right) => right.packages - left.packages).map(({ place }) => place)
-  const ordered = [...new Set([...recent, ...most])].flatMap((place) => known.get(place) ?? [])
-  return { recent: new Set(recent), ordered }
+  const recent = new Set(bought)
+  const ordersTo = ({ place }: Place) => bought.filter((one) => one === place).length
+  const popular = [...places].sort((left, right) => ordersTo(right) - ordersTo(left) || right.packages - left.packages)
+  const latest = [...new Set([...recent, ...popular.map(({ place }) => place)])].flatMap(
+    (place) => known.get(place) ?? [],
+  )
+  return { recent, latest, popular }
 }

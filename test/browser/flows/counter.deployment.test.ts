@@ -185,6 +185,71 @@ describe.skipIf(!isBrowserAvailable())('a shop at its counter', () => {
     await expect.poll(kept).toBe(true)
   })
 
+  it('reads that an earlier press counts, whose answer was lost, and sends the eSIM to the corrected address', async () => {
+    await loadPage(testbed, shop, '/buy?place=JP')
+    await shop.locator('[data-offer=JP_1_7]').click()
+    const address = shop.getByRole('textbox', { name: 'E-mail address of the traveller' })
+    await address.fill('mej@traveller.test')
+    // The order is placed, but neither its answer nor the list of orders arrives.
+    const lost = { times: 1 }
+    await shop.route('**/tenants/*/orders', (route) => route.fetch().then(() => route.abort()), lost)
+    await shop.route('**/api/orders**', (route) => route.abort())
+    await shop.locator('[data-buy]').click()
+    await shop.getByText('It is not known whether this was bought.').waitFor()
+    await address.fill('mei@traveller.test')
+    await shop.unroute('**/api/orders**')
+    await shop.locator('[data-buy]').click()
+    const said = shop.locator('[data-earlier-press]')
+    await said.getByText('The eSIM goes to mej@traveller.test').waitFor()
+    await said.getByText('It was not sent to mei@traveller.test').waitFor()
+    await delivered(shop)
+    const form = ticket(shop).getByRole('form', { name: 'Send by e-mail' })
+    expect(await form.getByRole('textbox', { name: /mail/i }).inputValue()).toBe('mei@traveller.test')
+    await form.getByRole('button', { name: 'Send' }).click()
+    const addresses = () => smtp.mails.map(({ to }) => to)
+    await expect
+      .poll(addresses, { timeout: 60_000 })
+      .toEqual(expect.arrayContaining(['mej@traveller.test', 'mei@traveller.test']))
+  })
+
+  it('finds an eSIM by its traveller’s address, which no URL has', async () => {
+    const urls: string[] = []
+    shop.on('request', (request) => urls.push(request.url()))
+    await loadPage(testbed, shop, '/profiles')
+    await shop.locator('tr[data-row]').nth(1).waitFor()
+    const search = shop.getByRole('main').getByRole('searchbox')
+    await search.fill('first@traveller.test')
+    const rows = () => shop.locator('tr[data-row]').count()
+    await expect.poll(rows).toBe(1)
+    await shop.reload()
+    await expect.poll(() => search.inputValue()).toBe('first@traveller.test')
+    await expect.poll(rows).toBe(1)
+    const download = shop.waitForEvent('download')
+    await button(shop, 'List options').click()
+    await shop.getByRole('menuitem', { name: 'Export CSV' }).click()
+    expect((await download).suggestedFilename()).toBe('profiles.csv')
+    await shop.keyboard.press('/')
+    await shop.getByRole('textbox', { name: 'Search' }).fill('first@traveller.test')
+    await shop.getByRole('dialog').getByText('Japan').first().waitFor()
+    expect([shop.url(), ...urls].filter((url) => /traveller(%40|\.test|@)|first/.test(url))).toEqual([])
+    await shop.keyboard.press('Escape')
+  })
+
+  it('reaches its everyday pages from the foot of a phone', async () => {
+    await shop.setViewportSize({ width: 390, height: 844 })
+    await loadPage(testbed, shop, '/')
+    const tabs = shop.getByRole('navigation', { name: 'Everyday pages' })
+    expect(await tabs.getByRole('link').allInnerTexts()).toEqual(['Home', 'Orders', 'Buy', 'eSIMs', 'Wallet'])
+    await tabs.getByRole('link', { name: 'Buy' }).click()
+    await shop.locator('[data-place=JP]').click()
+    await shop.locator('[data-offer=JP_1_7]').click()
+    // The bar of the purchase does not lie under the tabs.
+    await button(shop, 'Review and buy').click()
+    expect(await shop.evaluate('document.documentElement.scrollWidth')).toBe(390)
+    await shop.setViewportSize({ width: 1280, height: 720 })
+    await tabs.waitFor({ state: 'hidden' })
+  })
+
   it('asks the operator about an order without an answer, and reads whom it asks and until when', async () => {
     const order = { transactionId: 'trouble', packageInfoList: [{ packageCode: 'SANDBOX_UNKNOWN', count: 1 }] }
     const { price } = await offerOf('SANDBOX_UNKNOWN')

@@ -325,10 +325,13 @@ it('an opened page counts for the newest e-mail with its link', async () => {
   await deliver()
   for (let times = 0; times < 2; times++) await markOpened(db, linkOf())
   expect(await statuses()).toEqual(['SENT', 'OPENED', undefined])
+  // Nobody was sent the renewed link yet.
   await query('update profiles set share_generation = 1 where profile_id = $1', esim.esimTranNo)
+  await query(`update esim_sends set send_status = 'SENT'`)
+  await markOpened(db, linkOf(1))
+  expect(await statuses()).toEqual(['SENT', 'SENT', undefined])
   await send(renewed)
   await deliver()
-  await query(`update esim_sends set send_status = 'SENT'`)
   await markOpened(db, linkOf(1))
   expect(await statuses()).toEqual(['SENT', 'SENT', 'OPENED'])
   // An e-mail of an earlier release does not say which link it had.

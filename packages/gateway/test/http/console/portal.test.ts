@@ -257,7 +257,9 @@ it('a traveller is found by the exact address and is in lists and files, only fo
   expect(again).toMatchObject({ status: 409, body: { code: 'ALREADY_SENT' } })
   const other = await dealerWith(1)
   const may = [dealer, await signIn('OPERATOR_STAFF', null)]
-  const mayNot = [await signIn('OPERATOR_READ_ONLY', null), other.person]
+  const viewer = await signIn('OPERATOR_ADMIN', null)
+  expect((await viewer.call('POST', `/tenants/${tenantId}/view`)).status).toBe(200)
+  const mayNot = [await signIn('OPERATOR_READ_ONLY', null), other.person, viewer]
   for (const person of may) {
     const { profiles } = (await person.call('GET', `/profiles?email=${email.toUpperCase()}`)).body
     expect(profiles).toMatchObject([{ profileId: esim.esimTranNo, traveller: { email, name }, sendStatus: 'QUEUED' }])

@@ -52,6 +52,15 @@ export function RecoveryPage() {
           { accessor: 'suppliers', title: t.orders.supplier, render: (row) => row.suppliers.join(', ') },
         ]}
       />
+      <Section<Part<'openActions'>>
+        {...{ listProps, part: t.recovery.actions, rows: data?.openActions, idOf: (row) => row.actionNo }}
+        to={(row) => `/tenants/${row.tenantId}/profiles/${row.profileId}`}
+        columns={[
+          { accessor: 'iccid', title: t.esims.iccid, cellsClassName: 'mono' },
+          { accessor: 'action', title: t.esims.action, render: (row) => t.esims.actions[row.action] },
+          valueColumn('supplier', t.orders.supplier, (row) => row.supplier),
+        ]}
+      />
       <Section<Part<'theirs'>>
         {...{
           listProps,

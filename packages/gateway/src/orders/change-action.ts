@@ -10,8 +10,8 @@ import { refundItems } from './refund.ts'
 export type ActionChange =
   | { to: 'DONE' }
   | { to: 'REFUSED'; message: string }
-  /** The supplier has not answered in time. */
-  | { to: 'UNDER_REVIEW'; message: string; dueAt: Date }
+  /** The supplier has not answered in time. dueAt null: only an operator ends it, such as after a restore. */
+  | { to: 'UNDER_REVIEW'; message: string; dueAt: Date | null }
 
 interface ChangeDeps {
   ids: Ids

@@ -48,6 +48,9 @@ export const ACTION_COLUMNS = `a.action_id, a.transaction_id, a.started_by, a.ac
 /** The condition of the index esim_actions_open. */
 export const IS_OPEN = `a.action_status in ('PENDING', 'UNDER_REVIEW')`
 
+/** An open action that no loop runs, such as after a restore. */
+export const IS_OPERATORS = `(a.action_status = 'UNDER_REVIEW' and a.due_at is null and a.lease_until is null)`
+
 /*
  * Work in progress on an eSIM is either one action or any number of top-ups: nothing starts while an action is open, and no
  * action starts while a top-up is open. Both fragments belong after the `from` of a query and use the indexes

@@ -1,3 +1,6 @@
+import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
+import { Refusal } from '@dealer-esim/lib/refusal.ts'
+
 /**
  * SQL: true while a tenant is moving to or from another cell, so that no loop begins work for it. In the target cell this
  * lasts until the tenant has arrived. In the source cell it lasts while the last changes are copied, and permanently once
@@ -15,6 +18,15 @@ export const isMoving = (tenantId: string): string =>
 export const isInRecovery = (tenantId: string): string =>
   `exists (select from restores restored where restored.recovering and not exists (select from recovered_tenants released
     where released.tenant_id = ${tenantId} and released.restore_id = restored.restore_id))`
+
+/**
+ * Refuses what an operator or a dealer's person would begin while the tenant is in recovery.
+ * @throws Refusal
+ */
+export async function requireReleased(db: Pick<Tx, 'query'>, tenantId: string, instead: string): Promise<void> {
+  const held = await db.query({ text: `select where ${isInRecovery('$1::uuid')}`, values: [tenantId] })
+  if (held.length > 0) throw new Refusal(409, 'IN_RECOVERY', `The dealer is in recovery. ${instead}`)
+}
 
 /** SQL: no loop calls suppliers or sends anything for the tenant. */
 export const isHeld = (tenantId: string): string => `(${isMoving(tenantId)} or ${isInRecovery(tenantId)})`

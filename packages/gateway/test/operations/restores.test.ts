@@ -1,7 +1,7 @@
 import { makeIccid, orderNoOf } from '@dealer-esim/contract'
 import { systemIds } from '@dealer-esim/lib/ids.ts'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { prepareRecovery } from '#operations/recovery/recovery-loop.ts'
+import { prepareRecovery } from '#operations/recovery/prepare-recovery.ts'
 import { keepRepeated } from '#orders/placing/restored-orders.ts'
 import { storedTransactionId } from '#orders/transaction-id.ts'
 import { type AdminTestbed, createAdminTestbed } from '../harness/admin-testbed.ts'

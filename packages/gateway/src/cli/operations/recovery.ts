@@ -181,6 +181,17 @@ function reportText(report: RecoveryReport): string {
       { title: 'TENANT', value: (row) => row.tenantId },
       { title: 'SUPPLIERS', value: (row) => row.suppliers.join(', ') },
     ]),
+    section(
+      report.openActions,
+      'Ours: actions open at the backup. Ask the suppliers about the eSIMs, then: esim settle',
+      [
+        { title: 'ACTION', value: (row) => row.action },
+        { title: 'ESIM', value: (row) => row.profileId },
+        { title: 'ICCID', value: (row) => row.iccid },
+        { title: 'TENANT', value: (row) => row.tenantId },
+        { title: 'SUPPLIER', value: (row) => row.supplier },
+      ],
+    ),
     section(report.theirs, 'Theirs: find the dealer of each order in the dealers’ lists, and debit it: wallet adjust', [
       { title: 'SUPPLIER', value: (row) => row.supplier },
       { title: 'KEY', value: (row) => row.key },

@@ -7,6 +7,7 @@ import { type LockedOrder, lockOrders } from '#orders/lock-orders.ts'
 import { lineOfItem } from '#orders/order-item.ts'
 import { type Actor, audit, type By } from '#platform/audit/audit.ts'
 import type { AuditAction } from '#platform/audit/audited-actions.ts'
+import { requireReleased } from '#platform/held-tenants.ts'
 import { type LockedWallet, lockWallet, touchWallet } from '#wallet/ledger/lock-wallets.ts'
 import type { ActionDeps } from './action-deps.ts'
 import { type EsimIdentity, findEsim, matchesReference, readEsimState } from './action-esim.ts'
@@ -129,11 +130,15 @@ function replay(earlier: Action | undefined, request: ActionRequest): Action {
   return earlier
 }
 
-/** Locks the eSIM's order and reads its state. The caller holds the wallet's lock. */
+/**
+ * Locks the eSIM's order and reads its state. The caller holds the wallet's lock.
+ * @throws Refusal while the tenant is in recovery: the state is that of the backup
+ */
 export async function lockEsim(tx: Tx, tenantId: string, esim: EsimIdentity) {
   const [{ orders, now }, state] = await Promise.all([
     lockOrders(tx, tenantId, [esim.orderId]),
     readEsimState(tx, tenantId, esim.profileId),
+    requireReleased(tx, tenantId, 'Its eSIMs are as they were at the backup: release it first (recovery release).'),
   ])
   return { order: orders.get(esim.orderId)!, state, now }
 }

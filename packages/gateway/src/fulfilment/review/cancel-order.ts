@@ -5,7 +5,7 @@ import { parseReason } from '#orders/justification.ts'
 import { type LockedItem, lockWalletAndOrders } from '#orders/lock-orders.ts'
 import { refundItems } from '#orders/refund.ts'
 import { audit, type By } from '#platform/audit/audit.ts'
-import { isInRecovery } from '#platform/held-tenants.ts'
+import { requireReleased } from '#platform/held-tenants.ts'
 import type { FulfilmentDeps } from '../outcomes/outcome-deps.ts'
 import { writeItems } from '../outcomes/outcome-items.ts'
 
@@ -33,11 +33,11 @@ export async function cancelOrder(
         'A supplier is still being asked for eSIMs in this order, or has not reported the outcome. Try again once every eSIM is decided.'
       throw new Refusal(409, 'ORDER_IN_WORK', message)
     }
-    const inRecovery = await tx.query({ text: `select where ${isInRecovery('$1::uuid')}`, values: [tenantId] })
-    if (inRecovery.length > 0) {
-      const message = 'A supplier may have delivered it since the backup. Find out first, then use: order settle.'
-      throw new Refusal(409, 'IN_RECOVERY', message)
-    }
+    await requireReleased(
+      tx,
+      tenantId,
+      'A supplier may have delivered the order since the backup. Ask, then use: order settle.',
+    )
     const waiting = order.items.filter((item) => item.itemStatus === 'WAITING')
     if (waiting.length === 0) {
       const message = `The order is ${order.orderStatus}, and none of its eSIMs is waiting for a supplier.`

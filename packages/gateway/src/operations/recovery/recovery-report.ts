@@ -1,6 +1,7 @@
-import { orderNoOf } from '@dealer-esim/contract'
+import { type EsimAction, orderNoOf } from '@dealer-esim/contract'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import type { Supplier } from '@dealer-esim/wholesalers/supplier.ts'
+import { IS_OPEN, IS_OPERATORS } from '#orders/esim-action.ts'
 import { isInRecovery } from '#platform/held-tenants.ts'
 import { type HeldBatch, listHeldBatches } from '#stock/held-codes.ts'
 import type { Suppliers } from '#suppliers/supplier-registry.ts'
@@ -15,12 +16,23 @@ export interface RecoveryReport {
   suppliers: RecoverySupplier[]
   /** Ours: orders that were open when the backup was made, and are still under review. */
   openOrders: { tenantId: string; orderNo: string; suppliers: string[] }[]
+  /** Ours: actions on eSIMs that were open when the backup was made, and that nobody has ended. */
+  openActions: HeldAction[]
   /** Theirs: eSIMs that suppliers list, and that belong to no order of the database. */
   theirs: { supplier: string; key: string; iccid: string; foundAt: Date }[]
   /** In doubt. */
   transactions: RestoredTransaction[]
   batches: HeldBatch[]
   dealers: RecoveryDealer[]
+}
+
+export interface HeldAction {
+  tenantId: string
+  profileId: string
+  actionNo: string
+  action: EsimAction
+  iccid: string
+  supplier: string
 }
 
 export interface RecoverySupplier {
@@ -49,11 +61,22 @@ export async function getRecoveryReport({ db, suppliers }: ReportDeps): Promise<
   const recovery = await findRecovery(db)
   const batches = await listHeldBatches(db)
   const transactions = await listRestoredTransactions(db)
+  const openActions = await listHeldActions(db)
   if (recovery === undefined) {
-    return { recovery: null, suppliers: [], openOrders: [], theirs: [], transactions, batches, dealers: [] }
+    return {
+      recovery: null,
+      suppliers: [],
+      openOrders: [],
+      openActions,
+      theirs: [],
+      transactions,
+      batches,
+      dealers: [],
+    }
   }
   return {
     recovery,
+    openActions,
     suppliers: await listSuppliers({ db, suppliers }),
     openOrders: await listOpenOrders(db, recovery),
     theirs: await listTheirs(db),
@@ -92,6 +115,16 @@ async function listOpenOrders(db: Db, { restoredAt }: Recovery): Promise<Recover
     values: [restoredAt],
   })
   return rows.map(({ tenantId, orderId, suppliers }) => ({ tenantId, orderNo: orderNoOf(orderId), suppliers }))
+}
+
+/** Actions that no loop runs: an operator ends them. */
+async function listHeldActions(db: Db): Promise<HeldAction[]> {
+  const rows = await db.query<Omit<HeldAction, 'actionNo'> & { actionId: string }>({
+    text: `select a.tenant_id, a.profile_id, a.action_id, a.action, p.iccid, a.supplier
+           from esim_actions a join profiles p using (tenant_id, profile_id)
+           where ${IS_OPEN} and ${IS_OPERATORS} order by a.tenant_id, a.action_id`,
+  })
+  return rows.map(({ actionId, ...row }) => ({ ...row, actionNo: orderNoOf(actionId) }))
 }
 
 /** What was found after an earlier restore, whose recovery has not ended either, is not settled by the next restore. */

@@ -3,6 +3,7 @@ import { joinTransaction, type Tx } from '@dealer-esim/lib/postgres/db.ts'
 import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
 import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
 import type { Topic } from '#deps.ts'
+import { IS_OPEN, IS_OPERATORS } from '#orders/esim-action.ts'
 import { parseEvidence } from '#orders/justification.ts'
 import { audit, type By } from '#platform/audit/audit.ts'
 import { listHeldBatches, releaseHeldCodes } from '#stock/held-codes.ts'
@@ -50,8 +51,8 @@ export async function releaseDealers(deps: ReleaseDeps, { tenantIds, acceptedDou
 
 /**
  * Ends a recovery after which nothing can be in doubt, because nothing was sold since the backup: the gateway was moved to
- * another server. Codes that this recovery holds are for sale again; those that an earlier one holds stay held. Open orders
- * that a worker has put under review stay there.
+ * another server. Codes that this recovery holds are for sale again; those that an earlier one holds stay held. Suppliers are
+ * asked to carry out open actions again. Open orders that a worker has put under review stay there.
  * @throws Refusal if an earlier recovery has not ended either, or dealers were released
  */
 export async function endWithoutSales(deps: ReleaseDeps, evidence: string, by: By): Promise<void> {
@@ -62,6 +63,7 @@ export async function endWithoutSales(deps: ReleaseDeps, evidence: string, by: B
     for (const { supplier, batchId } of await listHeldBatches(tx, since)) {
       await releaseHeldCodes(within, { supplier, batchId, sold: { kind: 'NONE' }, evidence: because, since }, by)
     }
+    tx.send({ text: `update esim_actions a set due_at = now() where ${IS_OPEN} and ${IS_OPERATORS}` })
     endRecovery(tx, because)
     audit(tx, deps.ids, { tenantId: null, ...by, action: 'recovery.release', after: { nothingSold: because } })
   })

@@ -111,7 +111,7 @@ export async function verifySupplier(
   const candidate = { supplier, exchanges }
   const isNew = !('verificationId' in purchase)
   const before = isNew ? await readBefore(deps.db, supplier) : undefined
-  const open = isNew ? await begin(deps, supplier.name, purchase, by) : purchase
+  const open = isNew ? await begin(deps, supplier.name, purchase, by) : await reopen(deps, purchase)
   const { productCode, orderId } = open
   const request: SupplierRequest = { tenantId: NIL_TENANT, orderId, itemNo: 1, key: keyOf(open), productCode }
   let outcome = isNew ? await firstOutcome(supplier.order([request])) : await lookUp(supplier, request, open.reference)
@@ -189,8 +189,7 @@ async function begin(deps: VerifyDeps, supplier: string, product: SupplierProduc
   return deps.db.tx(async (tx) => {
     const [clock] = await tx.query<{ now: Date }>({ text: 'select clock_timestamp() as now' })
     const { now } = clock!
-    const recovering = await tx.query({ text: 'select from restores where recovering limit 1' })
-    if (recovering.length > 0) throw refusal('The gateway is in recovery, and buys nothing: recovery show.')
+    await refuseInRecovery(tx)
     const budget = (await lockBudgets(tx, [supplier], now)).get(supplier)
     if (budget !== undefined && (budget.currencyCode !== currencyCode || budget.left < cost)) {
       const left = `${formatMoney(budget.left)} ${budget.currencyCode}`
@@ -208,6 +207,17 @@ async function begin(deps: VerifyDeps, supplier: string, product: SupplierProduc
     audit(tx, deps.ids, { tenantId: null, ...by, action: 'supplier.buy_to_verify', subject: supplier, after })
     return { ...ids, productCode, cost, currencyCode, reference: null }
   })
+}
+
+/** A continued verification cancels the eSIM that it finds. @throws Refusal in recovery */
+async function reopen({ db }: VerifyDeps, open: Verification): Promise<Verification> {
+  await refuseInRecovery(db)
+  return open
+}
+
+async function refuseInRecovery(db: Pick<Db, 'query'>): Promise<void> {
+  const recovering = await db.query({ text: 'select from restores where recovering limit 1' })
+  if (recovering.length > 0) throw refusal('The gateway is in recovery, and buys and cancels nothing: recovery show.')
 }
 
 /**

@@ -6,6 +6,7 @@ import {
 } from '@dealer-esim/contract'
 import { ApiError, tooManyRequests } from '@dealer-esim/lib/api-error.ts'
 import { isFree } from '@dealer-esim/lib/leases.ts'
+import { requireReleased } from '#platform/held-tenants.ts'
 import { findTenant } from '#tenants/tenant.ts'
 import { firstLineOf, logAttempts, loggedAttempt } from '../attempt-log.ts'
 import { checkHealthBody } from '../notification-body.ts'
@@ -40,9 +41,10 @@ export async function withHealthCheck<Result>(
 /**
  * Allows one call of the tenant's receiver at a time and at most ten a minute, over all nodes: health checks and
  * `webhook/test` events combined.
- * @throws ApiError 101007
+ * @throws ApiError 101007; Refusal while the tenant is in recovery
  */
 export async function inTurn<Result>(deps: CheckDeps, tenantId: string, work: () => Promise<Result>): Promise<Result> {
+  await requireReleased(deps.db, tenantId, 'Nothing is sent to its receiver until it is released (recovery release).')
   const token = deps.ids.uuid()
   await lockCheck(deps, tenantId, token)
   try {

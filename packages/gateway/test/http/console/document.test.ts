@@ -24,6 +24,7 @@ import { claimBalance, readBalance } from '#suppliers/balance/read-balance.ts'
 import { addSupplier } from '#suppliers/manage-suppliers.ts'
 import { resetSecret } from '#tenants/app-secret.ts'
 import { createKey } from '#tenants/keys/manage-keys.ts'
+import { addActions } from '#test/harness/esim-actions.ts'
 import { addPackage, payOrders } from '#test/harness/shop.ts'
 import { issueDueStatements } from '#wallet/statement/issue-loop.ts'
 import { addPerson, addTenant, browser, type ConsoleTestbed, PASSWORD, startConsole } from './console-testbed.ts'
@@ -221,6 +222,8 @@ async function fillRecovery() {
   })
   await testbed.db.query({ text: `update unclaimed_esims set found_at = now() + interval '1 second'` })
   await testbed.db.query({ text: 'update stock_codes set held_at = now()' })
+  await addActions(testbed.deps, tenantId, { status: 'UNDER_REVIEW' })
+  await testbed.db.query({ text: `update esim_actions set due_at = null where action_status = 'UNDER_REVIEW'` })
 }
 
 async function fillLists() {

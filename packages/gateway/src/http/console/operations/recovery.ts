@@ -1,3 +1,4 @@
+import { ESIM_ACTIONS } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
 import { getRecoveryReport, type RecoveryReport } from '#operations/recovery/recovery-report.ts'
 import { doubtsOf, releaseDealers } from '#operations/recovery/release-recovery.ts'
@@ -25,6 +26,16 @@ const report = Type.Object({
     }),
   ),
   openOrders: Type.Array(Type.Object({ tenantId: text(), orderNo: text(), suppliers: Type.Array(text()) })),
+  openActions: Type.Array(
+    Type.Object({
+      tenantId: text(),
+      profileId: text(),
+      actionNo: text(),
+      action: Type.Enum(ESIM_ACTIONS),
+      iccid: text(),
+      supplier: text(),
+    }),
+  ),
   theirs: Type.Array(Type.Object({ supplier: text(), key: text(), iccid: text(), foundAt: time() })),
   transactions: Type.Array(
     Type.Object({
@@ -60,7 +71,7 @@ export type RecoveryView = Static<typeof report>
 /** How many rows of each part a page shows. */
 const SHOWN_MAX = 200
 
-const PARTS = ['openOrders', 'theirs', 'transactions', 'batches', 'dealers'] as const
+const PARTS = ['openOrders', 'openActions', 'theirs', 'transactions', 'batches', 'dealers'] as const
 
 /** Leaves out rows that a page would not show. */
 function shownOf(whole: RecoveryReport) {
@@ -68,6 +79,7 @@ function shownOf(whole: RecoveryReport) {
   return {
     ...whole,
     openOrders: whole.openOrders.slice(0, SHOWN_MAX),
+    openActions: whole.openActions.slice(0, SHOWN_MAX),
     theirs: whole.theirs.slice(0, SHOWN_MAX),
     transactions: whole.transactions.slice(0, SHOWN_MAX),
     batches: whole.batches.slice(0, SHOWN_MAX),

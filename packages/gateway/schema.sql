@@ -844,6 +844,7 @@ create table recovered_tenants (
   restore_id uuid not null,
   released_at timestamp with time zone not null default now(),
   released_because text,
+  accepted_doubts text[],
   constraint recovered_tenants_pkey PRIMARY KEY (tenant_id, restore_id)
 );
 
@@ -904,11 +905,13 @@ create table restores (
   restore_id uuid not null,
   backup_started_at timestamp with time zone not null,
   restored_at timestamp with time zone not null,
-  paused_suppliers text[] not null,
+  paused_suppliers text[] not null default '{}'::text[],
   recovering boolean not null default true,
   prepared_at timestamp with time zone,
   ended_at timestamp with time zone,
   ended_because text,
+  credits_evidence text,
+  accepted_doubts text[],
   constraint restores_pkey PRIMARY KEY (restore_id)
 );
 
@@ -1031,6 +1034,14 @@ create table sessions (
   constraint sessions_signed_in_by_check CHECK ((signed_in_by = ANY (ARRAY['PASSWORD'::text, 'PASSKEY'::text, 'PROVIDER'::text])))
 );
 CREATE INDEX sessions_person ON sessions USING btree (person_id);
+
+create table settled_suppliers (
+  supplier text not null,
+  restore_id uuid not null,
+  evidence text not null,
+  settled_at timestamp with time zone not null default now(),
+  constraint settled_suppliers_pkey PRIMARY KEY (supplier, restore_id)
+);
 
 create table sign_in_failures (
   email_hash bytea not null,
@@ -1586,6 +1597,8 @@ create table unclaimed_esims (
   key text not null,
   iccid text not null,
   found_at timestamp with time zone not null default now(),
+  settled_at timestamp with time zone,
+  evidence text,
   constraint unclaimed_esims_pkey PRIMARY KEY (supplier, key, iccid),
   constraint unclaimed_esims_supplier_fkey FOREIGN KEY (supplier) REFERENCES suppliers(supplier)
 );

@@ -60,9 +60,28 @@ export async function findUnnamedKey(
   if (found === undefined) return undefined
   const { profileId, unanswered, latest } = found
   if (unanswered !== null) return unanswered
-  // Without a restricted key as in earlier releases, which may run beside this one.
-  const parts = JSON.stringify([profileId, packageCode, periodNum ?? null, latest, ...(keyId === null ? [] : [keyId])])
-  return createHash('sha256').update(parts).digest('base64url')
+  const keyAfter = (previous: string | null) => {
+    // Without a restricted key as in earlier releases, which may run beside this one.
+    const parts = [profileId, packageCode, periodNum ?? null, previous, ...(keyId === null ? [] : [keyId])]
+    return createHash('sha256').update(JSON.stringify(parts)).digest('base64url')
+  }
+  let key = keyAfter(latest)
+  while (await wasSoldBeforeRestore(db, tenantId, key)) key = keyAfter(key)
+  return key
+}
+
+/**
+ * True if an operator has decided that this top-up was sold before a restore (operations/recovery), so long ago that the call is
+ * another top-up: the database does not know the first one, and would derive its key from then on.
+ */
+async function wasSoldBeforeRestore(db: Pick<Db, 'query'>, tenantId: string, key: string): Promise<boolean> {
+  const sold = await db.query({
+    name: 'orders-unnamed-restored',
+    text: `select from restored_transactions where tenant_id = $1 and transaction_id = $2 and state = 'SOLD'
+             and greatest(seen_at, decided_at) < clock_timestamp() - interval '${REPEATED_WITHIN}'`,
+    values: [tenantId, key],
+  })
+  return sold.length > 0
 }
 
 /** A call that is about to report that a top-up has ended. */

@@ -36,11 +36,26 @@ export async function holdUnsoldCodes({ db, ids }: { db: Db; ids: Ids }): Promis
   })
   for (const batch of batches) {
     await db.tx(async (tx) => {
-      if ((await tx.query({ text: BEING_PREPARED })).length === 0) return
-      const held = await changeAll(tx, batch, `state = 'EXPIRED', held_at = now()`, `state = 'FREE'`)
-      if (held > 0) await lowerLevels(tx, ids, batch.supplier, Array<Batch>(held).fill(batch), 'expired')
+      if ((await tx.query({ text: BEING_PREPARED })).length > 0) await holdBatch(tx, ids, batch)
     })
   }
+}
+
+/**
+ * Holds the codes of a batch that is being imported during a recovery: the same file may have been imported after the backup,
+ * and its codes sold. Otherwise changes nothing.
+ * @returns true if they are held: they are not on sale
+ */
+export async function holdImported(tx: Tx, ids: Ids, batch: Batch): Promise<boolean> {
+  const recovering = await tx.query({ text: 'select from restores where recovering for share' })
+  if (recovering.length === 0) return false
+  await holdBatch(tx, ids, batch)
+  return true
+}
+
+async function holdBatch(tx: Tx, ids: Ids, batch: Batch): Promise<void> {
+  const held = await changeAll(tx, batch, `state = 'EXPIRED', held_at = now()`, `state = 'FREE'`)
+  if (held > 0) await lowerLevels(tx, ids, batch.supplier, Array<Batch>(held).fill(batch), 'expired')
 }
 
 /**

@@ -11,6 +11,7 @@ import type { Source } from '@dealer-esim/lib/table-files/unreadable-file.ts'
 import { supplierOwner } from '@dealer-esim/wholesalers/supplier.ts'
 import { invalidField } from '#catalogue/catalogue-checks.ts'
 import { audit, type By } from '#platform/audit/audit.ts'
+import { holdImported } from './held-codes.ts'
 import { leastValidityHoursOf, type StockConfig, type StockSecrets } from './stock.ts'
 import { type CsvEsim, type CsvFault, CsvRefused, FAULTS_MAX, parseEsims } from './stock-csv.ts'
 import { createSeenCodes, findStockedCodes, type SeenCodes } from './stock-duplicates.ts'
@@ -104,6 +105,7 @@ export async function importStock(
     if (rows === 0) throw new CsvRefused([{ row: 2, reason: 'The file has no codes: add a row for each code.' }])
     await refuseResolvedCodes(tx, supplier)
     raiseLevel(tx, batch, rows)
+    const isHeld = await holdImported(tx, deps.ids, batch)
     tx.send({
       text: 'update stock_batches set codes = $3 where supplier = $1 and batch_id = $2',
       values: [supplier, batch.batchId, rows],
@@ -111,9 +113,13 @@ export async function importStock(
     const after = { productCode, codes: rows, batchName: batch.batchName }
     audit(tx, deps.ids, { tenantId: null, ...by, action: 'stock.import', subject: supplier, after })
     for (const message of await warningsOf(tx, input, failedLuhn)) input.warn?.(message)
+    if (isHeld) input.warn?.(HELD)
     return { codes: rows, batchId: batch.batchId }
   })
 }
+
+const HELD =
+  'The gateway is in recovery, so the codes are held: the file may contain codes that were sold since the backup. Say which: recovery stock.'
 
 type Batch = StockImport & { batchId: string; batchName: string }
 

@@ -161,8 +161,8 @@ test('suppliers are asked, codes and open orders are held, and everything is nam
   const report = await show()
   expect(report.suppliers).toEqual(
     expect.arrayContaining([
-      { supplier: 'sandbox', type: 'sandbox', state: 'COMPARED', unreadable: 0 },
-      { supplier: 'warehouse', type: 'stock', state: 'STOCK', unreadable: 0 },
+      { supplier: 'sandbox', type: 'sandbox', state: 'COMPARED', unreadable: 0, evidence: null },
+      { supplier: 'warehouse', type: 'stock', state: 'STOCK', unreadable: 0, evidence: null },
     ]),
   )
   expect(report.theirs).toMatchObject([{ supplier: 'sandbox', key: `${soldLater.orderNo}-1` }])

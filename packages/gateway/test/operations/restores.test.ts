@@ -178,7 +178,13 @@ test('a release names entries of a compared list that could not be read', async 
            set unreadable = excluded.unreadable, complete_at = excluded.complete_at`,
   })
   const { suppliers, doubts } = await adminJson('recovery', 'show')
-  expect(suppliers).toContainEqual({ supplier: 'sandbox', type: 'sandbox', state: 'COMPARED', unreadable: 3 })
+  expect(suppliers).toContainEqual({
+    supplier: 'sandbox',
+    type: 'sandbox',
+    state: 'COMPARED',
+    unreadable: 3,
+    evidence: null,
+  })
   expect(doubts.join('\n')).toMatch(/3 entries of the list of sandbox could not be read/)
 })
 

@@ -1,20 +1,25 @@
-import { formatMoney } from '@dealer-esim/contract'
 import type { Command } from 'commander'
-import { getRecoveryReport, type RecoveryReport } from '#operations/recovery/recovery-report.ts'
+import { readTransactionIds } from '#operations/recovery/dealer-list-file.ts'
+import { getRecoveryReport } from '#operations/recovery/recovery-report.ts'
 import { beginRecovery } from '#operations/recovery/recovery-state.ts'
 import { doubtsOf, endWithoutSales, releaseDealers } from '#operations/recovery/release-recovery.ts'
-import { decideTransaction, type ListMatch, matchDealerList } from '#operations/recovery/restored-transactions.ts'
+import {
+  decideTransactions,
+  matchDealerList,
+  type WhichTransactions,
+} from '#operations/recovery/restored-transactions.ts'
+import { type SettledPart, settleCredits, settleSupplier } from '#operations/recovery/settle-doubts.ts'
 import { parseEvidence } from '#orders/justification.ts'
 import { releaseHeldCodes, type SoldSince } from '#stock/held-codes.ts'
 import { parseIccids } from '#stock/iccid-file.ts'
-import { inTransaction } from '../kernel/cli-deps.ts'
 import { UsageError } from '../kernel/cli-failure.ts'
 import { openFile } from '../kernel/cli-files.ts'
 import { withSuppliers } from '../kernel/cli-outbound.ts'
 import type { AdminContext } from '../kernel/context.ts'
 import { parseTime } from '../kernel/parse-options.ts'
 import { type TableOptions, tableAnswers, withTableOptions } from '../kernel/table-options.ts'
-import { count, table } from '../kernel/text-table.ts'
+import { count } from '../kernel/text-table.ts'
+import { bullets, matchTable, reportText } from './recovery-text.ts'
 
 /** What is held after a restore, and its release. */
 export function recoveryCommands(recovery: Command, context: AdminContext): void {
@@ -46,6 +51,7 @@ export function recoveryCommands(recovery: Command, context: AdminContext): void
       )
     })
   transactionCommands(recovery, context)
+  settleCommands(recovery, context)
   stockCommand(recovery, context)
   releaseCommand(recovery, context)
 }
@@ -62,9 +68,10 @@ function transactionCommands(recovery: Command, context: AdminContext): void {
         context.print(matchTable(matches), { tenantId, matches })
       })
     })
-  recovery
-    .command('decide <tenant-id> <transaction-ids...>')
+  withTableOptions(recovery.command('decide <tenant-id> [transaction-ids...]'))
     .description('Record whether transactionIds were sold before the restore. Otherwise the dealer may use them again.')
+    .option('--file <file>', 'a CSV file with the column transactionId')
+    .option('--all', 'all of the dealer that are in doubt')
     .option('--sold', 'they are refused permanently')
     .option('--not-sold', 'nobody has sold them')
     .requiredOption('--evidence <text>', 'who said so')
@@ -72,20 +79,70 @@ function transactionCommands(recovery: Command, context: AdminContext): void {
       const { sold, notSold, evidence } = options
       if (sold === notSold) throw new UsageError('Give either --sold or --not-sold.')
       const state = sold ? 'SOLD' : 'NOT_SOLD'
-      await context.withDeps((deps) =>
-        inTransaction(deps, async (within) => {
-          for (const transactionId of transactionIds)
-            await decideTransaction(within, { tenantId, transactionId, state, evidence }, context.by)
-        }),
+      const which = await whichOf(transactionIds, options)
+      const decided = await context.withDeps((deps) =>
+        decideTransactions(deps, { tenantId, which, state, evidence }, context.by),
       )
-      context.print(`${state}: ${transactionIds.join(', ')}.`, { tenantId, transactionIds, state })
+      context.print(`${state}: ${decided.join(', ')}.`, { tenantId, transactionIds: decided, state })
     })
 }
 
-interface DecideOptions {
+interface DecideOptions extends TableOptions {
+  file?: string
+  all?: boolean
   sold?: boolean
   notSold?: boolean
   evidence: string
+}
+
+/** @throws UsageError unless exactly one way is used */
+async function whichOf(transactionIds: string[], { file, all, ...options }: DecideOptions): Promise<WhichTransactions> {
+  if ([transactionIds.length > 0, file !== undefined, all].filter(Boolean).length !== 1)
+    throw new UsageError('Give either transactionIds, --file FILE or --all.')
+  if (all) return 'ALL_IN_DOUBT'
+  return file === undefined ? transactionIds : readTransactionIds(openFile(file), tableAnswers(options))
+}
+
+interface SettleOptions extends TableOptions {
+  period?: boolean
+  esims?: string
+  allEsims?: boolean
+  evidence: string
+}
+
+function settleCommands(recovery: Command, context: AdminContext): void {
+  withTableOptions(recovery.command('settle <supplier>'))
+    .description('Record that a doubt about a supplier is settled: releases no longer name it.')
+    .option('--period', 'all that it sold since the backup is accounted for, e.g. by its records')
+    .option('--esims <file>', 'a CSV file with the column iccid: these eSIMs without an order are accounted for')
+    .option('--all-esims', 'all its eSIMs without an order are')
+    .requiredOption('--evidence <text>', 'what was done, e.g. which dealers were debited')
+    .action(async (supplier: string, options: SettleOptions) => {
+      const part = await partOf(options)
+      const { evidence } = options
+      const esims = await context.withDeps((deps) => settleSupplier(deps, { supplier, part, evidence }, context.by))
+      const what = part.kind === 'PERIOD' ? 'what it sold since the backup' : count(esims, 'eSIM')
+      context.print(`${supplier}: ${what} settled.`, { supplier, part: part.kind, esims })
+    })
+  recovery
+    .command('credits')
+    .description(
+      'Record that credits and adjustments since the backup are entered again: releases no longer name them.',
+    )
+    .requiredOption('--evidence <text>', 'how you know, e.g. the bank statement that you compared')
+    .action(async ({ evidence }: { evidence: string }) => {
+      await context.withDeps((deps) => settleCredits(deps, { evidence }, context.by))
+      context.print('Credits since the backup are settled.', { evidence })
+    })
+}
+
+/** @throws UsageError unless exactly one of the options is given */
+async function partOf({ period, esims, allEsims, ...options }: SettleOptions): Promise<SettledPart> {
+  if ([period, esims, allEsims].filter((given) => given !== undefined).length !== 1) {
+    throw new UsageError('Give one of --period, --esims FILE and --all-esims.')
+  }
+  if (esims === undefined) return { kind: period ? 'PERIOD' : 'ALL_ESIMS' }
+  return { kind: 'ICCIDS', iccids: await parseIccids(openFile(esims), tableAnswers(options)) }
 }
 
 interface StockOptions extends TableOptions {
@@ -138,116 +195,17 @@ function releaseCommand(recovery: Command, context: AdminContext): void {
     .action(async (tenantIds: string[], { all, acceptDoubt, nothingSold }: ReleaseOptions) => {
       const ways = [tenantIds.length > 0, all, nothingSold !== undefined].filter(Boolean)
       if (ways.length !== 1) throw new UsageError('Give either tenant ids, --all or --nothing-sold "why".')
-      await context.withDeps((deps) =>
+      const accepted = await context.withDeps((deps) =>
         withSuppliers(deps, async (suppliers) => {
           const release = { tenantIds: all ? undefined : tenantIds, acceptedDoubt: acceptDoubt }
-          if (nothingSold !== undefined) await endWithoutSales({ ...deps, suppliers }, nothingSold, context.by)
-          else await releaseDealers({ ...deps, suppliers }, release, context.by)
+          if (nothingSold === undefined) return releaseDealers({ ...deps, suppliers }, release, context.by)
+          await endWithoutSales({ ...deps, suppliers }, nothingSold, context.by)
+          return []
         }),
       )
       const isEnded = tenantIds.length === 0
-      context.print(isEnded ? 'The recovery has ended.' : `Released: ${tenantIds.join(', ')}.`, {
-        released: isEnded ? 'all' : tenantIds,
-      })
+      const done = isEnded ? 'The recovery has ended.' : `Released: ${tenantIds.join(', ')}.`
+      const doubts = accepted.length > 0 ? `\nAccepted, and kept in recovery show:\n${bullets(accepted)}` : ''
+      context.print(`${done}${doubts}`, { released: isEnded ? 'all' : tenantIds, accepted })
     })
-}
-
-const SUPPLIER_ADVICE = {
-  COMPARED: 'compared: what it sold is below',
-  NOT_COMPARED: 'in doubt: start a worker, and wait for its list',
-  NO_LIST: 'in doubt: ask it what it sold since the backup',
-  STOCK: 'held: say what left each batch',
-  RANGE: 'in doubt, paused: ask it, begin iccidRange after the last ICCID sold, then resume it',
-}
-
-function reportText(report: RecoveryReport): string {
-  const { recovery } = report
-  const head =
-    recovery === null
-      ? 'The gateway is not in recovery.'
-      : `In recovery: the database does not know what happened from ${recovery.backupStartedAt.toISOString()} to ${recovery.restoredAt.toISOString()}.`
-  const parts = [
-    head,
-    ...(recovery && recovery.preparedAt === null
-      ? ['Start a worker: it holds unsold codes and open orders first.']
-      : []),
-    section(report.suppliers, 'Suppliers', [
-      { title: 'SUPPLIER', value: (row) => row.supplier },
-      { title: 'TYPE', value: (row) => row.type },
-      { title: 'WHAT IT SOLD', value: (row) => SUPPLIER_ADVICE[row.state] },
-    ]),
-    section(report.openOrders, 'Ours: open at the backup. Ask the suppliers about their keys, then: order settle', [
-      { title: 'ORDER', value: (row) => row.orderNo },
-      { title: 'TENANT', value: (row) => row.tenantId },
-      { title: 'SUPPLIERS', value: (row) => row.suppliers.join(', ') },
-    ]),
-    section(
-      report.openActions,
-      'Ours: actions open at the backup. Ask the suppliers about the eSIMs, then: esim settle',
-      [
-        { title: 'ACTION', value: (row) => row.action },
-        { title: 'ESIM', value: (row) => row.profileId },
-        { title: 'ICCID', value: (row) => row.iccid },
-        { title: 'TENANT', value: (row) => row.tenantId },
-        { title: 'SUPPLIER', value: (row) => row.supplier },
-      ],
-    ),
-    section(report.theirs, 'Theirs: find the dealer of each order in the dealers’ lists, and debit it: wallet adjust', [
-      { title: 'SUPPLIER', value: (row) => row.supplier },
-      { title: 'KEY', value: (row) => row.key },
-      { title: 'ICCID', value: (row) => row.iccid },
-    ]),
-    section(report.transactions, 'In doubt: transactionIds. They buy nothing until: recovery decide', [
-      { title: 'TENANT', value: (row) => row.tenantId },
-      { title: 'TRANSACTION ID', value: (row) => row.transactionId },
-      { title: 'STATE', value: (row) => row.state },
-      {
-        title: 'SEEN',
-        value: (row) => [row.repeated && 'repeated', row.listed && 'listed'].filter(Boolean).join(', '),
-      },
-      { title: 'ORDER', value: (row) => row.orderNo ?? '' },
-      { title: 'AMOUNT', value: (row) => (row.amount === null ? '' : formatMoney(row.amount)), right: true },
-      { title: 'PROOF', value: (row) => row.proof ?? '' },
-    ]),
-    section(report.batches, 'In doubt: held codes. Say what was sold: recovery stock', [
-      { title: 'SUPPLIER', value: (row) => row.supplier },
-      { title: 'BATCH', value: (row) => row.batchId },
-      { title: 'NAME', value: (row) => row.batchName },
-      { title: 'PRODUCT', value: (row) => row.productCode },
-      { title: 'HELD', value: (row) => String(row.held), right: true },
-    ]),
-    section(report.dealers, 'Dealers: ask each for its list (recovery list), then: recovery release', [
-      { title: 'TENANT', value: (row) => row.tenantId },
-      { title: 'NAME', value: (row) => row.clientName },
-      { title: 'LIST', value: (row) => (row.listed ? 'read' : 'missing') },
-      { title: 'STATE', value: (row) => (row.released ? 'released' : 'held') },
-    ]),
-  ]
-  return parts.filter((part) => part !== '').join('\n\n')
-}
-
-function section<Row>(rows: readonly Row[], title: string, columns: Parameters<typeof table<Row>>[1]): string {
-  return rows.length === 0 ? '' : `${title}\n${table(rows, columns, '')}`
-}
-
-const MATCHES = {
-  OURS: 'known',
-  SUPPLIER_HAS_IT: 'sold: debit it',
-  DEALER_ALONE: 'in doubt',
-  CONTRADICTION: 'contradicts the database',
-}
-
-function matchTable(matches: readonly ListMatch[]): string {
-  return table(
-    matches,
-    [
-      { title: 'ROW', value: (row) => String(row.row), right: true },
-      { title: 'TRANSACTION ID', value: (row) => row.transactionId },
-      { title: 'ORDER', value: (row) => row.orderNo },
-      { title: 'AMOUNT', value: (row) => formatMoney(row.amount), right: true },
-      { title: 'RESULT', value: (row) => MATCHES[row.match] },
-      { title: 'DETAIL', value: (row) => row.detail ?? '' },
-    ],
-    'The list has no orders.',
-  )
 }

@@ -67,12 +67,15 @@ export const isComparedAfterRestore = (supplier: string): string =>
   `exists (select from supplier_list_checks c
      where c.supplier = ${supplier} and c.complete_at > greatest(r.restored_at, r.prepared_at))`
 
-/** Finds the time since which sales may be missing because of a restored backup; null: none are. */
+/**
+ * Finds the time since which sales may be missing because of a restored backup; null: none are. During a recovery each comparison
+ * covers the whole time: its unreadable entries replace those of the previous one, and each may be a sale.
+ */
 async function findUnknown(db: Db, supplier: string): Promise<{ startedAt: Date; unknownSince: Date | null }> {
   const [row] = await db.query<{ startedAt: Date; unknownSince: Date | null }>({
     name: 'unknown-since',
     text: `select now() as started_at, min(backup_started_at) - ${BEFORE_BACKUP} as unknown_since from restores r
-           where not ${isComparedAfterRestore('$1')}`,
+           where r.recovering or not ${isComparedAfterRestore('$1')}`,
     values: [supplier],
   })
   return row!

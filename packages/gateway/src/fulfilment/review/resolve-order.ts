@@ -34,8 +34,8 @@ export interface Resolution {
 }
 
 /**
- * Records what a supplier said about an order's eSIMs under review, with evidence. An item in doubt that is resolved as
- * refused stays watched: an eSIM that arrives for it later becomes an orphan.
+ * Records what a supplier said about an order's eSIMs under review, with evidence. An item that is resolved as refused while a
+ * supplier may still deliver it stays watched: an eSIM that arrives for it later becomes an orphan.
  *
  * Locks: for delivered eSIMs the resolution lock, which deliveries share; then the wallet, the order and, for a top-up, the
  * order that delivered its eSIM.
@@ -68,7 +68,9 @@ export async function resolveOrder(
     if (assigned.length > 0) await refuseTakenEsims(tx, deps.linkKey, assigned)
     const batch = new OutcomeBatch(deps, tenantId, now, (code) => catalogue.find(code))
     for (const [index, item] of items.entries()) {
-      const { supplier, inDoubtAt } = item
+      const { supplier, inDoubtAt, retryAt } = item
+      // A supplier may have bought it, or, if nobody asks it again, may have done so before a restore.
+      const mayArrive = inDoubtAt !== null || retryAt === null
       if (supplier === null && (verdict.kind === 'delivered' || verdict.kind === 'toppedUp')) {
         const message = `Item ${item.itemNo} was never ordered from a supplier. Resolve it with --retry or --refused.`
         throw new Refusal(409, 'NEVER_ASKED', message)
@@ -76,12 +78,12 @@ export async function resolveOrder(
       // The item is being retried from review, perhaps by a purchase. When the answer arrives, the item must neither be
       // open for another purchase nor have another eSIM: nobody would look for what was bought. A refunded item is watched
       // instead.
-      if (verdict.kind !== 'refused' && item.retryAt === null && inDoubtAt !== null) {
+      if (verdict.kind !== 'refused' && retryAt === null && inDoubtAt !== null) {
         const message = `The supplier is currently being asked about item ${item.itemNo}. Try again in a minute.`
         throw new Refusal(409, 'BEING_ASKED', message)
       }
       batch.applyTransition(order, item, transitionOf(verdict, assigned[index], now), supplier)
-      if (verdict.kind === 'refused' && inDoubtAt !== null && supplier !== null) {
+      if (verdict.kind === 'refused' && mayArrive && supplier !== null) {
         const { itemNo, productCode } = item
         watchItem(tx, tenantId, { orderId, itemNo, purpose: 'REFUNDED_IN_DOUBT', supplier, productCode }, now)
       }

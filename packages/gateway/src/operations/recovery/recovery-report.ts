@@ -8,6 +8,7 @@ import type { Suppliers } from '#suppliers/supplier-registry.ts'
 import { listNotCompared } from './recovery-loop.ts'
 import { findRecovery, type Recovery } from './recovery-state.ts'
 import { listRestoredTransactions, type RestoredTransaction } from './restored-transactions.ts'
+import { FOUND_IN_RECOVERY } from './settle-doubts.ts'
 
 /** What is ours, what suppliers have beyond it, and what is in doubt. */
 export interface RecoveryReport {
@@ -19,11 +20,21 @@ export interface RecoveryReport {
   /** Ours: actions on eSIMs that were open when the backup was made, and that nobody has ended. */
   openActions: HeldAction[]
   /** Theirs: eSIMs that suppliers list, and that belong to no order of the database. */
-  theirs: { supplier: string; key: string; iccid: string; foundAt: Date }[]
+  theirs: { supplier: string; key: string; iccid: string; foundAt: Date; evidence: string | null }[]
   /** In doubt. */
   transactions: RestoredTransaction[]
   batches: HeldBatch[]
   dealers: RecoveryDealer[]
+  /** Doubts with which dealers were released, newest first. They stay here after the recovery. */
+  accepted: AcceptedDoubts[]
+}
+
+export interface AcceptedDoubts {
+  /** null: all dealers, which ended the recovery. */
+  tenantIds: string[] | null
+  acceptedAt: Date
+  because: string
+  doubts: string[]
 }
 
 export interface HeldAction {
@@ -42,6 +53,8 @@ export interface RecoverySupplier {
   state: 'COMPARED' | 'NOT_COMPARED' | 'NO_LIST' | 'STOCK' | 'RANGE'
   /** Entries of its list that the latest comparison could not read: each may be a sale. */
   unreadable: number
+  /** How an operator settled what it sold since the backup; null: not settled. */
+  evidence: string | null
 }
 
 export interface RecoveryDealer {
@@ -62,6 +75,7 @@ export async function getRecoveryReport({ db, suppliers }: ReportDeps): Promise<
   const batches = await listHeldBatches(db)
   const transactions = await listRestoredTransactions(db)
   const openActions = await listHeldActions(db)
+  const accepted = await listAcceptedDoubts(db)
   if (recovery === undefined) {
     return {
       recovery: null,
@@ -72,6 +86,7 @@ export async function getRecoveryReport({ db, suppliers }: ReportDeps): Promise<
       transactions,
       batches,
       dealers: [],
+      accepted,
     }
   }
   return {
@@ -83,6 +98,7 @@ export async function getRecoveryReport({ db, suppliers }: ReportDeps): Promise<
     transactions,
     batches,
     dealers: await listDealers(db),
+    accepted,
   }
 }
 
@@ -92,6 +108,11 @@ async function listSuppliers(deps: ReportDeps): Promise<RecoverySupplier[]> {
   const checks = await deps.db.query<{ supplier: string; unreadable: number }>({
     text: 'select supplier, unreadable from supplier_list_checks where unreadable > 0',
   })
+  const settled = await deps.db.query<{ supplier: string; evidence: string }>({
+    text: `select s.supplier, max(s.evidence) as evidence from settled_suppliers s join restores r using (restore_id)
+           where r.recovering group by s.supplier having count(*) = (select count(*) from restores where recovering)`,
+  })
+  const evidenceOf = ({ name }: Supplier) => settled.find(({ supplier }) => supplier === name)?.evidence ?? null
   const unreadableOf = ({ name }: Supplier) => checks.find(({ supplier }) => supplier === name)?.unreadable ?? 0
   const stateOf = ({ name, type, list }: Supplier): RecoverySupplier['state'] => {
     if (type === 'stock') return 'STOCK'
@@ -101,7 +122,13 @@ async function listSuppliers(deps: ReportDeps): Promise<RecoverySupplier[]> {
   }
   return deps.suppliers.all().map(({ supplier }) => {
     const { name, type } = supplier
-    return { supplier: name, type, state: stateOf(supplier), unreadable: unreadableOf(supplier) }
+    return {
+      supplier: name,
+      type,
+      state: stateOf(supplier),
+      unreadable: unreadableOf(supplier),
+      evidence: evidenceOf(supplier),
+    }
   })
 }
 
@@ -130,8 +157,22 @@ async function listHeldActions(db: Db): Promise<HeldAction[]> {
 /** What was found after an earlier restore, whose recovery has not ended either, is not settled by the next restore. */
 function listTheirs(db: Db): Promise<RecoveryReport['theirs']> {
   return db.query<RecoveryReport['theirs'][number]>({
-    text: `select supplier, key, iccid, found_at from unclaimed_esims
-           where found_at > (select min(restored_at) from restores where recovering) order by supplier, key, iccid`,
+    text: `select supplier, key, iccid, found_at, case when settled_at is not null then evidence end as evidence
+           from unclaimed_esims where ${FOUND_IN_RECOVERY} order by supplier, key, iccid`,
+  })
+}
+
+const ACCEPTED_MAX = 100
+
+function listAcceptedDoubts(db: Db): Promise<AcceptedDoubts[]> {
+  return db.query<AcceptedDoubts>({
+    text: `select null::uuid[] as tenant_ids, ended_at as accepted_at, ended_because as because, accepted_doubts as doubts
+           from restores where accepted_doubts is not null
+           union all
+           select array_agg(distinct tenant_id), released_at, released_because, accepted_doubts
+           from recovered_tenants where accepted_doubts is not null group by 2, 3, 4
+           order by accepted_at desc limit $1`,
+    values: [ACCEPTED_MAX],
   })
 }
 

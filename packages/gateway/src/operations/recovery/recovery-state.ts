@@ -17,6 +17,8 @@ export interface Recovery {
   preparedAt: Date | null
   /** A request that was captured before the restore would still pass: its RequestID is forgotten, its timestamp is not old. */
   isReplayable: boolean
+  /** How credits since the backup were entered again; null: they may be missing. */
+  creditsEvidence: string | null
 }
 
 /** @returns undefined if the gateway is not in recovery */
@@ -25,12 +27,13 @@ export async function findRecovery(db: Pick<Db | Tx, 'query'>): Promise<Recovery
     name: 'recovery',
     text: `select min(backup_started_at) as backup_started_at, max(restored_at) as restored_at,
              case when count(*) = count(prepared_at) then max(prepared_at) end as prepared_at,
-             max(restored_at) > now() - interval '6 minutes' as is_replayable
+             max(restored_at) > now() - interval '6 minutes' as is_replayable,
+             case when count(*) = count(credits_evidence) then max(credits_evidence) end as credits_evidence
            from restores where recovering`,
   })
-  const { backupStartedAt, restoredAt, preparedAt, isReplayable } = row!
+  const { backupStartedAt, restoredAt, isReplayable, ...rest } = row!
   return backupStartedAt && restoredAt
-    ? { backupStartedAt, restoredAt, preparedAt, isReplayable: isReplayable === true }
+    ? { backupStartedAt, restoredAt, isReplayable: isReplayable === true, ...rest }
     : undefined
 }
 
@@ -66,7 +69,7 @@ export async function beginRecovery({ db, ids }: { db: Db; ids: Ids }, since: Da
       throw new Refusal(409, 'GATEWAY_RUNS', message)
     }
     tx.send({
-      text: `insert into restores (restore_id, backup_started_at, restored_at, paused_suppliers) values ($1, $2, now(), '{}')`,
+      text: `insert into restores (restore_id, backup_started_at, restored_at) values ($1, $2, now())`,
       values: [ids.uuid(), since],
     })
     for (const text of SIGN_OUT) tx.send({ text })

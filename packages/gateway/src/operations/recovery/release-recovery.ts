@@ -21,10 +21,15 @@ type ReleaseDeps = ReportDeps & { ids: Ids; wake: Pick<Wakeups<Topic>, 'wake'> }
 
 /**
  * Releases dealers: their requests are answered, and suppliers are called for them again. What is held stays held: codes in
- * stock, transactionIds, open orders.
+ * stock, transactionIds, open orders and actions.
+ * @returns the doubts that were accepted, which the report keeps
  * @throws Refusal before a worker has prepared the recovery, or while something is in doubt that the operator has not accepted
  */
-export async function releaseDealers(deps: ReleaseDeps, { tenantIds, acceptedDoubt }: Release, by: By): Promise<void> {
+export async function releaseDealers(
+  deps: ReleaseDeps,
+  { tenantIds, acceptedDoubt }: Release,
+  by: By,
+): Promise<string[]> {
   const report = await getRecoveryReport(deps)
   const { preparedAt } = await getRecovery(deps.db)
   if (preparedAt === null) {
@@ -41,12 +46,14 @@ export async function releaseDealers(deps: ReleaseDeps, { tenantIds, acceptedDou
   }
   const because = doubts.length > 0 ? parseEvidence(acceptedDoubt!) : null
   await deps.db.tx(async (tx) => {
-    if (tenantIds === undefined) endRecovery(tx, because)
-    else releaseSome(tx, tenantIds, because)
+    const accepted = because === null ? null : { because, doubts }
+    if (tenantIds === undefined) endRecovery(tx, accepted)
+    else releaseSome(tx, tenantIds, accepted)
     const after = { dealers: tenantIds ?? 'all', doubts, because }
     audit(tx, deps.ids, { tenantId: null, ...by, action: 'recovery.release', after })
   })
   wakeAll(deps)
+  return doubts
 }
 
 /**
@@ -64,7 +71,7 @@ export async function endWithoutSales(deps: ReleaseDeps, evidence: string, by: B
       await releaseHeldCodes(within, { supplier, batchId, sold: { kind: 'NONE' }, evidence: because, since }, by)
     }
     tx.send({ text: `update esim_actions a set due_at = now() where ${IS_OPEN} and ${IS_OPERATORS}` })
-    endRecovery(tx, because)
+    endRecovery(tx, { because, doubts: null })
     audit(tx, deps.ids, { tenantId: null, ...by, action: 'recovery.release', after: { nothingSold: because } })
   })
   wakeAll(deps)
@@ -93,21 +100,25 @@ function wakeAll({ wake }: Pick<ReleaseDeps, 'wake'>): void {
   for (const topic of ['settings', 'fulfilment', 'actions', 'webhooks', 'stock'] as const) wake.wake(topic)
 }
 
+/** Why an operator released although these doubts were left; null doubts: nothing was in doubt. */
+type Accepted = { because: string; doubts: string[] | null } | null
+
 /** Requests that were checked against an older version are checked again, so a release holds for the next request. */
-function endRecovery(tx: Tx, because: string | null): void {
+function endRecovery(tx: Tx, accepted: Accepted): void {
   tx.send({
-    text: 'update restores set recovering = false, ended_at = now(), ended_because = $1 where recovering',
-    values: [because],
+    text: `update restores set recovering = false, ended_at = now(), ended_because = $1, accepted_doubts = $2
+           where recovering`,
+    values: [accepted?.because ?? null, accepted?.doubts ?? null],
   })
   tx.send({ text: 'update tenants set version = version + 1' })
 }
 
-function releaseSome(tx: Tx, tenantIds: readonly string[], because: string | null): void {
+function releaseSome(tx: Tx, tenantIds: readonly string[], accepted: Accepted): void {
   tx.send({
-    text: `insert into recovered_tenants (tenant_id, restore_id, released_because)
-           select tenant_id, restore_id, $2 from unnest($1::uuid[]) as tenant_id cross join restores where recovering
+    text: `insert into recovered_tenants (tenant_id, restore_id, released_because, accepted_doubts)
+           select tenant_id, restore_id, $2, $3 from unnest($1::uuid[]) as tenant_id cross join restores where recovering
            on conflict do nothing`,
-    values: [tenantIds, because],
+    values: [tenantIds, accepted?.because ?? null, accepted?.doubts ?? null],
   })
   tx.send({ text: 'update tenants set version = version + 1 where tenant_id = any ($1::uuid[])', values: [tenantIds] })
 }
@@ -116,7 +127,9 @@ const NAMED_MAX = 10
 
 /** Sentences about what could be bought again, or was sold without a debit, if these dealers were released now. */
 export function doubtsOf(report: RecoveryReport, tenantIds?: readonly string[]): string[] {
-  const ofState = (wanted: string) => report.suppliers.filter(({ state }) => state === wanted)
+  const ofState = (wanted: string) =>
+    report.suppliers.filter(({ state, evidence }) => state === wanted && evidence === null)
+  const unsettled = report.theirs.filter(({ evidence }) => evidence === null)
   const isMeant = ({ tenantId }: { tenantId: string }) => tenantIds === undefined || tenantIds.includes(tenantId)
   const unlisted = report.dealers.filter((dealer) => isMeant(dealer) && !dealer.listed && !dealer.released)
   return [
@@ -139,10 +152,10 @@ export function doubtsOf(report: RecoveryReport, tenantIds?: readonly string[]):
       ({ supplier }) =>
         `${supplier} has no list of orders, and is paused: ask it what it sold since the backup, let iccidRange begin after the last ICCID that was sold, and resume it.`,
     ),
-    ...(report.theirs.length > 0
-      ? [`${report.theirs.length} eSIMs that suppliers list belong to no order: debit the dealers that have them.`]
+    ...(unsettled.length > 0
+      ? [`${unsettled.length} eSIMs that suppliers list belong to no order: debit the dealers that have them.`]
       : []),
-    ...(report.recovery
+    ...(report.recovery && report.recovery.creditsEvidence === null
       ? [
           `Credits and adjustments since ${report.recovery.backupStartedAt.toISOString()} are not known: compare them with the bank statement, and enter them again.`,
         ]

@@ -1,14 +1,13 @@
-import { DERIVED_ID_PREFIX, formatMoney, MalformedMoney, orderIdOf, orderNoOf, parseMoney } from '@dealer-esim/contract'
+import { formatMoney, orderNoOf } from '@dealer-esim/contract'
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
-import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
-import { openTable, type TableAnswers } from '@dealer-esim/lib/table-files/read-table.ts'
-import { headerKey } from '@dealer-esim/lib/table-files/table-columns.ts'
-import { type Source, UnreadableFile } from '@dealer-esim/lib/table-files/unreadable-file.ts'
+import { notFound } from '@dealer-esim/lib/refusal.ts'
+import type { TableAnswers } from '@dealer-esim/lib/table-files/read-table.ts'
+import type { Source } from '@dealer-esim/lib/table-files/unreadable-file.ts'
 import { parseEvidence } from '#orders/justification.ts'
-import { storedTransactionId } from '#orders/transaction-id.ts'
-import { audit, type By } from '#platform/audit/audit.ts'
+import { audit, auditAll, type By } from '#platform/audit/audit.ts'
 import { lockTenantWallet, touchWallet } from '#wallet/ledger/lock-wallets.ts'
+import { type DealerOrder, readOrders, storedIdOf } from './dealer-list-file.ts'
 import { getRecovery } from './recovery-state.ts'
 
 /** A transactionId that may have been used after the backup. */
@@ -36,15 +35,6 @@ export interface ListMatch {
   amount: bigint
   match: 'OURS' | 'SUPPLIER_HAS_IT' | 'DEALER_ALONE' | 'CONTRADICTION'
   detail: string | null
-}
-
-interface DealerOrder {
-  row: number
-  transactionId: string
-  storedId: string
-  orderNo: string
-  orderId: string | undefined
-  amount: bigint
 }
 
 /**
@@ -140,88 +130,49 @@ async function matchOrders(tx: Tx, tenantId: string, orders: readonly DealerOrde
   })
 }
 
-const COLUMNS = ['transactionId', 'orderNo', 'amount'] as const
-const ROW_LENGTH_MAX = 1_024
-const ROWS_MAX = 100_000
-
-async function readOrders(file: Source, answers: TableAnswers): Promise<DealerOrder[]> {
-  const byKey = new Map(COLUMNS.map((name) => [headerKey(name), name]))
-  const columns = {
-    names: COLUMNS,
-    find: (key: string) => byKey.get(key),
-    check: (found: readonly string[]) =>
-      COLUMNS.every((name) => found.includes(name))
-        ? undefined
-        : 'The header must have transactionId, orderNo and amount.',
-  }
-  try {
-    const table = await openTable(file, { columns, answers, isSecret: false, rowLengthMax: ROW_LENGTH_MAX })
-    const orders: DealerOrder[] = []
-    const seen = new Set<string>()
-    for await (const { row, cells, fault } of table.rows) {
-      if (fault) throw new UnreadableFile(row, fault.reason)
-      if (orders.length === ROWS_MAX)
-        throw new UnreadableFile(row, `The file has more than ${ROWS_MAX} rows: split it.`)
-      const cell = (name: (typeof COLUMNS)[number]) => cells[table.columns.indexOf(name)]!.trim()
-      const order = orderOf(row, cell('transactionId'), cell('orderNo'), cell('amount'), table.hasDecimalComma)
-      if (seen.has(order.storedId)) throw new UnreadableFile(row, `${order.transactionId} is in the file twice.`)
-      seen.add(order.storedId)
-      orders.push(order)
-    }
-    return orders
-  } catch (error) {
-    if (!(error instanceof UnreadableFile)) throw error
-    throw new Refusal(422, 'LIST_UNREADABLE', `${error.row === 0 ? 'file' : `row ${error.row}`}: ${error.message}`)
-  }
-}
-
-function orderOf(row: number, transactionId: string, orderNo: string, amount: string, hasComma: boolean): DealerOrder {
-  if (transactionId === '') throw new UnreadableFile(row, 'The transactionId is missing.')
-  const orderId = orderNo === '' ? undefined : orderIdOf(orderNo)
-  if (orderId === undefined && orderNo !== '') {
-    throw new UnreadableFile(row, `“${orderNo}” is no orderNo of this gateway. If the dealer has none, leave it empty.`)
-  }
-  try {
-    const paid = parseMoney(hasComma ? amount.replace(',', '.') : amount)
-    return { row, transactionId, storedId: storedIdOf(transactionId), orderNo, orderId, amount: paid }
-  } catch (error) {
-    if (error instanceof MalformedMoney) throw new UnreadableFile(row, error.message)
-    throw error
-  }
-}
-
-/** The id under which a dealer's transactionId is stored. One that was copied from the report, such as `rt-sha256:…`, is that id. */
-function storedIdOf(named: string): string {
-  return named.startsWith(DERIVED_ID_PREFIX) ? named : storedTransactionId(named)
-}
+/** Which of a dealer's transactionIds are decided. */
+export type WhichTransactions = readonly string[] | 'ALL_IN_DOUBT'
 
 /**
- * Records whether a transactionId was sold before the restore: if so, it is refused permanently with 200012; otherwise the
- * dealer may use it.
- * @throws Refusal if there is no such tenant, or the transactionId is not among those that recovery has seen
+ * Records whether transactionIds were sold before the restore: if so, they are refused permanently with 200012; otherwise
+ * the dealer may use them.
+ * @returns the transactionIds, as they are stored
+ * @throws Refusal if there is no such tenant, or a transactionId is not among those that recovery has seen; nothing is then
+ * changed
  */
-export async function decideTransaction(
+export async function decideTransactions(
   deps: { db: Db; ids: Ids },
-  decision: { tenantId: string; transactionId: string; state: 'SOLD' | 'NOT_SOLD'; evidence: string },
+  decision: { tenantId: string; which: WhichTransactions; state: 'SOLD' | 'NOT_SOLD'; evidence: string },
   by: By,
-): Promise<void> {
-  const { tenantId, transactionId, state } = decision
-  const storedId = storedIdOf(transactionId)
+): Promise<string[]> {
+  const { tenantId, which, state } = decision
   const proof = parseEvidence(decision.evidence)
-  await deps.db.tx(async (tx) => {
-    touchWallet(tx, await lockTenantWallet(tx, tenantId)) // before the row, as orders do
-    const [before] = await tx.query<{ state: string }>({
-      text: 'select state from restored_transactions where tenant_id = $1 and transaction_id = $2 for update',
-      values: [tenantId, storedId],
+  return deps.db.tx(async (tx) => {
+    touchWallet(tx, await lockTenantWallet(tx, tenantId)) // before the rows, as orders do
+    const isAll = which === 'ALL_IN_DOUBT'
+    const named = isAll ? [] : [...new Set(which.map(storedIdOf))]
+    const before = await tx.query<{ transactionId: string; state: string }>({
+      text: `select transaction_id, state from restored_transactions
+             where tenant_id = $1 and case when $2 then state = 'IN_DOUBT' else transaction_id = any ($3::text[]) end
+             order by transaction_id for update`,
+      values: [tenantId, isAll, named],
     })
-    if (!before) throw notFound('transactionId', transactionId)
+    const known = before.map(({ transactionId }) => transactionId)
+    const unknown = isAll ? undefined : which.find((one) => !known.includes(storedIdOf(one)))
+    if (unknown !== undefined) throw notFound('transactionId', unknown)
     tx.send({
       text: `update restored_transactions set state = $3, proof = $4, decided_at = now()
-             where tenant_id = $1 and transaction_id = $2`,
-      values: [tenantId, storedId, state, proof],
+             where tenant_id = $1 and transaction_id = any ($2::text[])`,
+      values: [tenantId, known, state, proof],
     })
-    const entry = { subject: storedId, before, after: { state, evidence: proof } }
-    audit(tx, deps.ids, { tenantId, ...by, action: 'recovery.decide', ...entry })
+    const after = { state, evidence: proof }
+    const entries = before.map((row) => ({ subject: row.transactionId, before: { state: row.state }, after }))
+    auditAll(
+      tx,
+      deps.ids,
+      entries.map((entry) => ({ tenantId, ...by, action: 'recovery.decide', ...entry })),
+    )
+    return known
   })
 }
 

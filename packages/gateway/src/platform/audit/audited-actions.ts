@@ -78,6 +78,8 @@ export const AUDIT_ACTIONS = [
   'recovery.list',
   'recovery.release',
   'recovery.release_stock',
+  'recovery.settle',
+  'recovery.settle_credits',
   'recovery.start',
   'rule.apply',
   'rule.delete',

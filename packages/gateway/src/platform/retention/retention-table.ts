@@ -206,6 +206,7 @@ export const KEPT: Readonly<Record<string, string>> = {
   restores: 'few: which moments the database does not know',
   recovered_tenants: 'one row a dealer and restore',
   restored_lists: 'one row a dealer and restore',
+  settled_suppliers: 'one row a supplier and restore',
   restored_transactions: 'keep these transactionIds from being used again',
 }
 

@@ -27,6 +27,7 @@ const REFERENCE_TABLES: Record<string, string> = {
   schema_releases: 'of the database itself',
   backups: 'of the whole database, one row a backup',
   restores: 'of the whole database, few',
+  settled_suppliers: 'one row a supplier and restore',
   deployment: 'one row: what this database is for',
   retention_clock: 'one row: the clock of the database',
   request_id_slots: 'one row a partition of request_ids',

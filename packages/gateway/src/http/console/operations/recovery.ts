@@ -15,6 +15,7 @@ const report = Type.Object({
       restoredAt: time(),
       preparedAt: nullable(time()),
       isReplayable: Type.Boolean({ description: 'Requests from before the restore can still be replayed' }),
+      creditsEvidence: nullable(Type.String({ description: 'How credits were entered again; null: not settled' })),
     }),
   ),
   suppliers: Type.Array(
@@ -23,6 +24,7 @@ const report = Type.Object({
       type: text(),
       state: Type.Enum(['COMPARED', 'NOT_COMPARED', 'NO_LIST', 'STOCK', 'RANGE']),
       unreadable: Type.Integer({ description: 'Entries of its list that the latest comparison could not read' }),
+      evidence: nullable(Type.String({ description: 'How an operator settled what it sold; null: not settled' })),
     }),
   ),
   openOrders: Type.Array(Type.Object({ tenantId: text(), orderNo: text(), suppliers: Type.Array(text()) })),
@@ -36,7 +38,9 @@ const report = Type.Object({
       supplier: text(),
     }),
   ),
-  theirs: Type.Array(Type.Object({ supplier: text(), key: text(), iccid: text(), foundAt: time() })),
+  theirs: Type.Array(
+    Type.Object({ supplier: text(), key: text(), iccid: text(), foundAt: time(), evidence: nullable(text()) }),
+  ),
   transactions: Type.Array(
     Type.Object({
       tenantId: text(),
@@ -62,6 +66,15 @@ const report = Type.Object({
   ),
   dealers: Type.Array(
     Type.Object({ tenantId: text(), clientName: text(), released: Type.Boolean(), listed: Type.Boolean() }),
+  ),
+  accepted: Type.Array(
+    Type.Object({
+      tenantIds: nullable(Type.Array(text(), { description: 'null: all dealers' })),
+      acceptedAt: time(),
+      because: text(),
+      doubts: Type.Array(text()),
+    }),
+    { description: 'Doubts with which dealers were released, also after the recovery' },
   ),
   doubts: Type.Array(text(), { description: 'What a release of all dealers would accept' }),
   omitted: Type.Integer({ description: 'Rows that are left out: the command `recovery show` has all of them' }),

@@ -28,6 +28,12 @@ test('the document conforms to the OpenAPI 3.1 schema and all its references res
   for (const reference of references) expect(resolve(reference), reference).toBeTypeOf('object')
 })
 
+test('a package that has left sale and the failure of that name have a schema each', () => {
+  const { PackageOffSale, PackageOffSaleFailure } = document.components.schemas
+  expect(PackageOffSale.properties.status).toEqual({ type: 'string', const: 'OFF_SALE' })
+  expect(PackageOffSaleFailure.properties.code).toEqual({ type: 'string', const: '310244' })
+})
+
 test('the validator rejects a broken document', async () => {
   const broken = structuredClone(document)
   delete broken.components.responses.Failure400.description

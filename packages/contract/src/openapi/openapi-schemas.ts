@@ -69,9 +69,10 @@ export function schemaName(name: OperationName): string {
   return pascal(name)
 }
 
-/** `PARAMETER_MISSING` → `ParameterMissing`. */
+/** `PARAMETER_MISSING` → `ParameterMissing`; `PackageOffSaleFailure` where another schema has the name. */
 export function failureName(code: keyof typeof codes): string {
-  return pascal(codes[code].name)
+  const name = pascal(codes[code].name)
+  return [...namedSchemas().values()].includes(name) ? `${name}Failure` : name
 }
 
 const FAULT_DETAIL = {

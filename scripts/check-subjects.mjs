@@ -9,7 +9,7 @@ const AREAS = new Set(
   [
     'tenants wallet catalogue prices products suppliers stock orders esims webhooks sales people alerts cells operations',
     'http cli fulfilment platform home',
-    'contract sdk console lib wholesalers simulators embedded-postgres gateway',
+    'contract sdk sdks console lib wholesalers simulators embedded-postgres gateway',
     'docs test ci bench',
   ].flatMap((line) => line.split(' ')),
 )

@@ -34,6 +34,8 @@ const SLOW: Record<string, number> = {
   'packages/gateway/test/suppliers/after-sale.deployment.test.ts': 40,
   'packages/gateway/test/http/dealer/fuzz.test.ts': 20,
   'packages/gateway/test/platform/deployment/backup.test.ts': 20,
+  'test/sdks/conformance.deployment.test.ts': 60,
+  'test/sdks/packages.deployment.test.ts': 60,
   'test/docs-commands.test.ts': 20,
 }
 

@@ -26,6 +26,8 @@ const COPIED = [
   'CHANGELOG.md',
   'LICENSE',
   'packages/sdk/README.md',
+  'sdks/python/README.md',
+  'sdks/python/examples',
   'test/vectors/signing.json',
   'ops/alerts.yml',
   'ops/grafana-dashboard.json',

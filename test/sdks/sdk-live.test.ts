@@ -1,8 +1,8 @@
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { stopGateways } from '@dealer-esim/gateway/test/harness/processes/gateway-process.ts'
+import { DealerEsim, DealerEsimError } from '@dealer-esim/sdk'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { stopGateways } from '../packages/gateway/test/harness/processes/gateway-process.ts'
-import { DealerEsim, DealerEsimError } from '../packages/sdk/src/index.ts'
-import { type LocalGateway, startLocalGateway } from './local-gateway.ts'
+import { type LocalGateway, startLocalGateway } from '../local-gateway.ts'
+import { startCuttingProxy } from './proxies.ts'
 
 /* Tests the SDK against a real gateway, because a fake would only repeat its author's assumptions. */
 let gateway: LocalGateway
@@ -73,35 +73,3 @@ test('a refusal contains the data that its code documents', async () => {
   expect(changed.data.current).toBe(45_000)
   expect(changed).toMatchObject({ transactionId: 'GUARD-1', outcomeUnknown: false, attempts: 1 })
 })
-
-interface CuttingProxy {
-  baseUrl: string
-  connections: number
-  close(): void
-}
-
-/** Starts a proxy that breaks the first `times` connections as soon as an answer arrives. */
-async function startCuttingProxy(target: string, times: number): Promise<CuttingProxy> {
-  const { hostname, port } = new URL(target)
-  const sockets = new Set<Socket>()
-  const proxy = { baseUrl: '', connections: 0 } as CuttingProxy
-  const server = createServer((client) => {
-    proxy.connections += 1
-    const isCut = proxy.connections <= times
-    const upstream = connect(Number(port), hostname)
-    for (const socket of [client, upstream]) {
-      sockets.add(socket)
-      socket.on('error', () => socket.destroy())
-    }
-    client.pipe(upstream)
-    if (isCut) upstream.once('data', () => client.destroy())
-    else upstream.pipe(client)
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  proxy.baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  proxy.close = () => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  }
-  return proxy
-}

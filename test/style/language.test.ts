@@ -17,7 +17,7 @@ const PHRASES: readonly [RegExp, string][] = [
   [/^\s*(\*|\/\/|--|\/\*\*)\s*(Of|Who|Whether) /, 'begin a comment with the thing that it describes'],
 ]
 
-const TEXT = /\.(tsx?|[mc]ts|[mc]?js|sql|md|sh|ya?ml|patch)$|(^|\/)en\.json$/
+const TEXT = /\.(tsx?|[mc]ts|[mc]?js|sql|md|sh|ya?ml|patch|py|php)$|(^|\/)en\.json$/
 
 describe('a text', () => {
   it('uses plain technical English', () => {

@@ -10,6 +10,7 @@ const GENERATED = new Set([
   'docs/openapi.json',
   'docs/openapi-rt.json',
   'package-lock.json',
+  ...['models.py', 'operations.py', 'refusals.py'].map((name) => `sdks/python/src/dealer_esim/${name}`),
 ])
 
 /** Paths from the root of every file that git tracks or would add, without generated ones. */

@@ -24,8 +24,15 @@ export interface DocsFile {
 
 /** Documents outside of docs/. */
 const OTHER_DOCUMENTS = {
-  pages: { changelog: 'CHANGELOG.md', sdk: 'packages/sdk/README.md' },
-  files: { 'vectors.json': 'test/vectors/signing.json' },
+  pages: {
+    changelog: 'CHANGELOG.md',
+    sdk: 'packages/sdk/README.md',
+    'sdk-python': 'sdks/python/README.md',
+  },
+  files: {
+    'vectors.json': 'test/vectors/signing.json',
+    'django_shop.py': 'sdks/python/examples/django_shop.py',
+  },
 }
 
 export function findDocsFiles(root = documentsRoot()): DocsFiles {

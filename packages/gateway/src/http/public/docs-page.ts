@@ -38,7 +38,9 @@ export const NAVIGATION: [string, [string, string][]][] = [
   [
     'Tools',
     [
-      ['sdk', 'SDK and command line'],
+      ['sdks', 'SDKs'],
+      ['sdk', 'TypeScript and command line'],
+      ['sdk-python', 'Python'],
       ['samples/', 'Samples'],
     ],
   ],

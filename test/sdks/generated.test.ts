@@ -1,0 +1,23 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DealerEsim } from '@dealer-esim/sdk'
+import { expect, test } from 'vitest'
+import { pythonSdk } from '#scripts/generate/python-sdk.ts'
+import { sdkModel } from '#scripts/generate/sdk-model.ts'
+import { root } from '../local-gateway.ts'
+
+const read = (path: string) => readFileSync(join(root, path), 'utf8')
+
+test.each(Object.entries(pythonSdk()))('%s matches the contract (`npm run sdks` generates it)', (path, text) => {
+  expect(read(path)).toBe(text)
+})
+
+test('a method has one name in all languages', () => {
+  const names = sdkModel().operations.flatMap(({ method, rows }) => [method, rows?.method].filter(Boolean))
+  expect(names.filter((name) => !(name! in DealerEsim.prototype))).toEqual([])
+})
+
+test('the SDKs have the version of the gateway', () => {
+  const { version } = JSON.parse(read('package.json'))
+  expect(read('sdks/python/pyproject.toml')).toContain(`\nversion = "${version}"\n`)
+})

@@ -60,6 +60,26 @@ create table backups (
 );
 CREATE INDEX backups_finished_at ON backups USING btree (finished_at);
 
+create table brand_pictures (
+  tenant_id uuid not null,
+  picture_hash text not null,
+  content bytea not null,
+  created_at timestamp with time zone not null default now(),
+  constraint brand_pictures_pkey PRIMARY KEY (tenant_id, picture_hash)
+);
+
+create table brands (
+  tenant_id uuid not null,
+  brand text not null,
+  is_default boolean not null default false,
+  settings jsonb not null,
+  updated_at timestamp with time zone not null default now(),
+  constraint brands_pkey PRIMARY KEY (tenant_id, brand),
+  constraint brands_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id),
+  constraint brands_brand_check CHECK ((brand ~ '^[a-z0-9-]{1,32}$'::text))
+);
+CREATE UNIQUE INDEX brands_default ON brands USING btree (tenant_id) WHERE is_default;
+
 create table catalogue_version (
   singleton boolean not null default true,
   version bigint not null,
@@ -328,6 +348,8 @@ create table esim_sends (
   send_status text not null default 'QUEUED'::text,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  brand text,
+  language text,
   share_generation integer,
   constraint esim_sends_pkey PRIMARY KEY (tenant_id, send_id),
   constraint esim_sends_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id),
@@ -479,6 +501,7 @@ create table operator_settings (
   contact_email text,
   contact_phone text,
   contact_hours text,
+  brand jsonb,
   constraint operator_settings_pkey PRIMARY KEY (singleton),
   constraint operator_settings_singleton_check CHECK (singleton)
 );

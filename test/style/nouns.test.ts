@@ -6,7 +6,7 @@ import { listFiles, ROOT, readLines } from './repository.ts'
 /** Every feature has one of these names in each tree: its module, its routes, its commands and its pages. */
 const NOUNS = [
   ...['tenants', 'wallet', 'catalogue', 'prices', 'products', 'suppliers', 'stock', 'orders', 'esims', 'webhooks'],
-  ...['sales', 'people', 'alerts', 'cells', 'operations'],
+  ...['sales', 'people', 'alerts', 'brands', 'cells', 'operations'],
 ]
 
 /** The trees with a folder per noun (or a file, for a small noun), and their other contents. */

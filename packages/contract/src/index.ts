@@ -1,4 +1,5 @@
 export * from './activation-code.ts'
+export * from './brand-colours.ts'
 export * from './codes/codes.ts'
 export * from './codes/envelope.ts'
 export * from './currencies.ts'

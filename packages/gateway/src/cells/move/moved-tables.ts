@@ -16,7 +16,7 @@ interface MovedTable {
 /** The tables in copying order: each one after the tables that it references. */
 export const MOVED_TABLES: readonly MovedTable[] = [
   { table: 'tenants', again: 'update' },
-  ...replaced('tenant_secrets', 'tenant_keys'),
+  ...replaced('tenant_secrets', 'tenant_keys', 'brands', 'brand_pictures'),
   { table: 'wallets', again: 'update' },
   { table: 'people', again: 'update' },
   ...replaced('tenant_price_plans', 'tenant_price_groups', 'tenant_prices', 'notes', 'webhook_endpoints'),

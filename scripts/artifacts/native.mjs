@@ -20,13 +20,20 @@ export function fetchNode(arch, folder) {
 }
 
 /**
- * Extracts @node-rs/argon2 for these architectures into a node_modules folder.
+ * Extracts @node-rs/argon2 and sharp, with what they load, for these architectures into a node_modules folder.
  * @param {string} root @param {string[]} architectures @param {string} modules
  * @returns what it extracted, for the SBOM
  */
-export function fetchArgon2(root, architectures, modules) {
+export function fetchNative(root, architectures, modules) {
   const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
-  const names = ['@node-rs/argon2', ...architectures.map((arch) => `@node-rs/argon2-linux-${arch}-gnu`)]
+  const names = [
+    ...['@node-rs/argon2', 'sharp', '@img/colour', 'detect-libc', 'semver'],
+    ...architectures.flatMap((arch) => [
+      `@node-rs/argon2-linux-${arch}-gnu`,
+      `@img/sharp-linux-${arch}`,
+      `@img/sharp-libvips-linux-${arch}`,
+    ]),
+  ]
   for (const name of names) {
     const { version, integrity } = packages[`node_modules/${name}`]
     fetchPackage(name, version, integrity, join(modules, name))

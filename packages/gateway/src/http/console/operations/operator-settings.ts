@@ -6,10 +6,8 @@ import { testMail } from '#alerts/mail/mail-texts.ts'
 import { describeVariables } from '#platform/config/describe-config.ts'
 import {
   ALERT_EMAILS_MAX,
-  CONTACT_LENGTH_MAX,
   getOperatorContact,
   getOperatorSettings,
-  setOperatorContact,
   setOperatorSettings,
 } from '#platform/deployment/operator-options.ts'
 import { AGED_BY_CLOCK, DELETED } from '#platform/retention/retention-table.ts'
@@ -27,14 +25,11 @@ const settings = {
 const operatorSettings = Type.Object(settings)
 export type OperatorSettingsView = Static<typeof operatorSettings>
 
-const contact = {
-  name: nullable(line(CONTACT_LENGTH_MAX.name)),
-  email: nullable(line(CONTACT_LENGTH_MAX.email)),
-  phone: nullable(line(CONTACT_LENGTH_MAX.phone)),
-  hours: nullable(line(CONTACT_LENGTH_MAX.hours)),
-}
 const operatorContact = Type.Object({
-  ...contact,
+  name: nullable(Type.String()),
+  email: nullable(Type.String()),
+  phone: nullable(Type.String()),
+  hours: nullable(Type.String()),
   legalName: nullable(Type.String({ description: 'Names the operator where the contact has no name' })),
 })
 export type OperatorContactView = Static<typeof operatorContact>
@@ -74,21 +69,9 @@ export const operatorSettingsRoutes: Route[] = [
     method: 'GET',
     path: '/operator-contact',
     access: EVERY_ROLE,
-    summary: 'Whom dealers ask, and how',
+    summary: 'Whom dealers ask, and how: a part of the operator’s brand',
     answer: operatorContact,
     handle: ({ deps }) => getOperatorContact(deps.db),
-  }),
-  route({
-    method: 'PUT',
-    path: '/operator-contact',
-    access: OPERATOR_ADMINS,
-    summary: 'Set whom dealers ask, and how. Dealers see it. Audited',
-    body: Type.Object(contact, CLOSED),
-    answer: done,
-    async handle({ deps, by }, { body }) {
-      await setOperatorContact(deps, body, by)
-      return {}
-    },
   }),
   route({
     method: 'GET',

@@ -38,6 +38,7 @@ export * from './schemas/orders.ts'
 export * from './schemas/packages.ts'
 export * from './schemas/profiles.ts'
 export * from './schemas/sends.ts'
+export * from './schemas/test-operations.ts'
 export { TEXT_PATTERNS } from './schemas/text-patterns.ts'
 export * from './schemas/webhooks.ts'
 export {

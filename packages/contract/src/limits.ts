@@ -62,6 +62,9 @@ export const CHECK_HEALTH_PER_MINUTE_MAX = 10
 /** Money is a JSON integer in 1/10 000 of the currency, so a double must hold it exactly. */
 export const MONEY_MAX = Number.MAX_SAFE_INTEGER
 
+/** `usedPercent` of `test/esim/update`: more than all, because suppliers report such usage too. */
+export const USED_PERCENT_MAX = 1_000
+
 /** Restricted keys of one tenant that are not revoked: one per program. */
 export const RESTRICTED_KEYS_MAX = 20
 export const KEY_LABEL_LENGTH_MAX = 64

@@ -46,6 +46,7 @@ import type { Exchange } from './attempt.ts'
 import { type Caller, type CallOptions, type CallResult, call } from './call.ts'
 import { DealerEsimError } from './error.ts'
 import { checkBaseUrl, checkRetries, checkText, checkTimeout } from './options.ts'
+import { type TestOperations, testOperations } from './test-operations.ts'
 import { type WaitOptions, waitForOrder } from './wait-for-order.ts'
 
 export interface DealerEsimOptions {
@@ -348,6 +349,9 @@ export class DealerEsim {
   testWebhook(request: WebhookTestRequest, options?: CallOptions): Promise<WebhookTestAnswer> {
     return this.call('webhook/test', request, options)
   }
+
+  /** For test accounts only: states, usage and time on request. Elsewhere each throws `000109`. */
+  readonly test: TestOperations = testOperations(this)
 
   /** Any operation, by name. */
   async call<N extends OperationName>(

@@ -62,6 +62,9 @@ export {
   type StatementAnswer,
   type StatementEntry,
   type StatementRequest,
+  type TestBalanceRequest,
+  type TestEsimRequest,
+  type TestOrderRequest,
   type TopupAnswer,
   type TopupDryRun,
   type TopupDryRunAnswer,
@@ -87,6 +90,7 @@ export {
   type Topup,
 } from './client.ts'
 export { DealerEsimError, type ErrorCode, type LocalCode } from './error.ts'
+export type { TestOperations } from './test-operations.ts'
 export type { WaitOptions } from './wait-for-order.ts'
 export { expressWebhook, fastifyWebhook, fetchWebhook, nodeWebhook } from './webhooks/handlers.ts'
 export type { WebhookOptions } from './webhooks/receive.ts'

@@ -1,4 +1,4 @@
-import type { EsimStatus, SmdpStatus } from '@dealer-esim/contract'
+import type { EsimStatus, SmdpStatus, TestOutcome } from '@dealer-esim/contract'
 
 /**
  * A source of eSIMs. Every type passes one conformance suite (test/suppliers/conformance.test.ts). Fulfilment commits an
@@ -82,9 +82,16 @@ export interface Supplier {
     body: Buffer
     address?: string | undefined
   }): Promise<ReceivedEvent>
+  /** Only the built-in sandbox: what test operations need. Without it, no test operation changes the supplier's eSIMs. */
+  readonly testing?: SupplierTesting
   /** Called every minute for suppliers whose records we maintain. @returns whether there may be more to do */
   tidy?(): Promise<boolean>
   stop?(): Promise<void>
+}
+
+export interface SupplierTesting {
+  /** Decides requests that it left open, for good: calls in progress get the same outcome. @returns the outcome of each */
+  settle(requests: SupplierRequest[], outcome: TestOutcome): Promise<Outcome[]>
 }
 
 export type QueryPurpose = 'RESUME' | 'CHECK'

@@ -21,4 +21,7 @@ export const OPERATION_DOCS: Record<OperationName, string> = {
   'account/statement': 'after-the-sale#what-you-bought-and-paid',
   'location/list': 'catalogue',
   'esim/usage/query': 'after-the-sale',
+  'test/balance/set': 'testing#test-operations',
+  'test/esim/update': 'testing#test-operations',
+  'test/order/resolve': 'testing#test-operations',
 }

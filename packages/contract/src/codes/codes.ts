@@ -239,8 +239,8 @@ export const codes = {
     422,
     'SUPPLIER_UNABLE',
     'The supplier of this eSIM cannot do this and nothing was changed. Do not repeat the request: ask the operator what is possible.',
-    'Not every supplier can top up, cancel, suspend or revoke an eSIM. data.action states what this supplier cannot do.',
-    { action: Type.Enum(['TOPUP', ...ESIM_ACTIONS]) },
+    'Not every supplier can top up, cancel, suspend or revoke an eSIM. data.action states what this supplier cannot do. TEST: the built-in sandbox does not deliver this eSIM or order, so no test operation changes it.',
+    { action: Type.Enum(['TOPUP', ...ESIM_ACTIONS, 'TEST']) },
   ),
   '200017': row(
     422,

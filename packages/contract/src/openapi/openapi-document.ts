@@ -65,6 +65,7 @@ const TAG_DESCRIPTIONS: Record<Tag, string> = {
   esim: 'Buying and managing eSIMs',
   order: 'Lists of orders',
   webhook: 'Events to the dealer',
+  test: 'Test accounts: states, usage and time on request',
 }
 const TAGS = Object.entries(TAG_DESCRIPTIONS).map(([name, description]) => ({ name, description }))
 

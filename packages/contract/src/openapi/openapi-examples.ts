@@ -1,6 +1,7 @@
+import type { BalanceAnswer } from '#schemas/accounts.ts'
 import type { ActionAnswer } from '#schemas/actions.ts'
 import type { AnswerOf, OperationName, RequestOf } from '#schemas/operations.ts'
-import type { OrderSummary } from '#schemas/orders.ts'
+import type { OrderSummary, QueryAnswer } from '#schemas/orders.ts'
 import type { Profile } from '#schemas/profiles.ts'
 import type { Notification, NotifyType } from '#schemas/webhooks.ts'
 
@@ -71,6 +72,9 @@ export const requestExamples: { [N in OperationName]: RequestOf<N> } = {
   'account/statement': { startTime: '2026-11-01T00:00:00.000Z', endTime: '2026-12-01T00:00:00.000Z' },
   'location/list': { language: 'de' },
   'esim/usage/query': { esimTranNoList: [profile.esimTranNo] },
+  'test/balance/set': { balance: 100_000 },
+  'test/esim/update': { esimTranNo: profile.esimTranNo, smdpStatus: 'ENABLED', usedPercent: 80 },
+  'test/order/resolve': { orderNo: profile.orderNo, outcome: 'DELIVERED' },
 }
 
 const order: OrderSummary = {
@@ -126,6 +130,26 @@ const pending: ActionAnswer = {
   lastUpdateTime: action.createTime,
 }
 
+const balance: BalanceAnswer = {
+  balance: 10_000_000,
+  creditLimit: 0,
+  availableBalance: 10_000_000,
+  currencyCode: 'USD',
+  lowBalanceThreshold: 500_000,
+  lastUpdateTime: '2026-11-20T09:00:00.000Z',
+}
+
+const orderWithProfiles: QueryAnswer = {
+  ...order,
+  profileList: [profile],
+  sendList: [],
+  statusHistory: [
+    { orderStatus: 'PAID', time: '2026-11-20T13:28:09.000Z' },
+    { orderStatus: 'ALLOCATING', time: '2026-11-20T13:28:09.100Z' },
+    { orderStatus: 'DELIVERED', time: '2026-11-20T13:28:10.000Z' },
+  ],
+}
+
 export const answerExamples: { [N in OperationName]: AnswerOf<N> } = {
   health: {
     status: 'UP',
@@ -134,14 +158,7 @@ export const answerExamples: { [N in OperationName]: AnswerOf<N> } = {
     keyLabel: null,
     keyLimits: null,
   },
-  'account/balance': {
-    balance: 10_000_000,
-    creditLimit: 0,
-    availableBalance: 10_000_000,
-    currencyCode: 'USD',
-    lowBalanceThreshold: 500_000,
-    lastUpdateTime: '2026-11-20T09:00:00.000Z',
-  },
+  'account/balance': balance,
   'package/list': {
     packageList: [
       {
@@ -192,16 +209,7 @@ export const answerExamples: { [N in OperationName]: AnswerOf<N> } = {
     balanceAfter: 9_955_000,
     createTime: '2026-11-20T13:28:09.000Z',
   },
-  'esim/query': {
-    ...order,
-    profileList: [profile],
-    sendList: [],
-    statusHistory: [
-      { orderStatus: 'PAID', time: '2026-11-20T13:28:09.000Z' },
-      { orderStatus: 'ALLOCATING', time: '2026-11-20T13:28:09.100Z' },
-      { orderStatus: 'DELIVERED', time: '2026-11-20T13:28:10.000Z' },
-    ],
-  },
+  'esim/query': orderWithProfiles,
   'esim/profile/list': { profileList: [profile], nextCursor: null },
   'esim/topup': {
     ...{ orderNo: '06EQ7X6T0R2S9D8F1G3H5J7K6M', transactionId: 'T-2', orderType: 'TOPUP', orderStatus: 'PAID' },
@@ -268,6 +276,14 @@ export const answerExamples: { [N in OperationName]: AnswerOf<N> } = {
     ],
     notFound: [],
   },
+  'test/balance/set': { ...balance, balance: 100_000, availableBalance: 100_000 },
+  'test/esim/update': {
+    ...profile,
+    ...{ esimStatus: 'IN_USE', smdpStatus: 'ENABLED', orderUsage: 858_993_460 },
+    ...{ usageUpdateTime: '2026-11-22T08:00:00.000Z', activateTime: '2026-11-22T08:00:00.000Z' },
+    ...{ expiredTime: '2026-11-29T08:00:00.000Z', lastUpdateTime: '2026-11-22T08:00:00.000Z' },
+  },
+  'test/order/resolve': orderWithProfiles,
 }
 
 export const eventExamples: { [T in NotifyType]: Extract<Notification, { notifyType: T }> } = {

@@ -92,6 +92,8 @@ const rules: Partial<Record<OperationName, Rule>> = {
     return [{ code: '000105', field: 'actionNo', reason: 'Send actionNo or transactionId.' }]
   },
 
+  'test/esim/update': (request) => [...brokenEsimRule(request), ...brokenReport(request)],
+
   'location/list': (request) => brokenLanguage(request, 'language'),
 
   // The gateway decides which URLs are allowed (400101), because that depends on the deployment.
@@ -117,6 +119,16 @@ function brokenLanguage({ language }: Record<string, unknown>, field: string): r
 function brokenEsimRule(request: Record<string, unknown>): readonly Fault[] {
   if (Object.hasOwn(request, 'esimTranNo') || Object.hasOwn(request, 'iccid')) return NONE
   return [{ code: '000105', field: 'esimTranNo', reason: 'Send esimTranNo or iccid.' }]
+}
+
+/** A report to a test eSIM says something, and says the usage once. */
+function brokenReport(request: Record<string, unknown>): readonly Fault[] {
+  const has = (member: string) => Object.hasOwn(request, member)
+  if (has('orderUsage') && has('usedPercent')) {
+    return [{ code: '000108', field: 'usedPercent', reason: 'Send orderUsage or usedPercent, not both.' }]
+  }
+  if (has('smdpStatus') || has('orderUsage') || has('usedPercent')) return NONE
+  return [{ code: '000105', field: 'smdpStatus', reason: 'Send smdpStatus, orderUsage or usedPercent.' }]
 }
 
 /** An order has at most 100 eSIMs, contains no package twice, and hands over lines of one eSIM only. */

@@ -54,6 +54,10 @@ export type EventType = (typeof EVENT_TYPES)[number]
 export const TEST_FAILURES = ['TIMEOUT', 'REFUSED', 'TLS', 'ADDRESS', 'STATUS'] as const
 export type TestFailure = (typeof TEST_FAILURES)[number]
 
+/** What the supplier of a test order says at last: `test/order/resolve`. */
+export const TEST_OUTCOMES = ['DELIVERED', 'REFUSED'] as const
+export type TestOutcome = (typeof TEST_OUTCOMES)[number]
+
 /** The owner of a spend limit: the account's day, or a restricted key's order, day or entire life. */
 export const SPEND_SCOPES = ['TENANT_DAY', 'KEY_ORDER', 'KEY_DAY', 'KEY_TOTAL'] as const
 export type SpendScope = (typeof SPEND_SCOPES)[number]

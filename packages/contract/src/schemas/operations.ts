@@ -21,8 +21,9 @@ import {
   topupRequest,
 } from './orders.ts'
 import { packageListAnswer, packageListRequest } from './packages.ts'
-import { profileListAnswer, profileListRequest, usageQueryAnswer, usageQueryRequest } from './profiles.ts'
+import { profile, profileListAnswer, profileListRequest, usageQueryAnswer, usageQueryRequest } from './profiles.ts'
 import { sendAnswer, sendRequest } from './sends.ts'
+import { testBalanceRequest, testEsimRequest, testOrderRequest } from './test-operations.ts'
 import { webhookSetAnswer, webhookSetRequest, webhookTestAnswer, webhookTestRequest } from './webhooks.ts'
 
 /** Operations are posted to `{base_url}` + this + the operation's key. */
@@ -161,6 +162,26 @@ export const operations = {
     'Returns data usage, expiry and status of up to 100 eSIMs, as the supplier last reported them.',
     usageQueryRequest,
     usageQueryAnswer,
+  ),
+  'test/balance/set': operation(
+    'Set the balance of a test account',
+    'Sets the balance: the difference is posted as an ADJUSTMENT, none if there is no difference. Answers as `account/balance`. Only for test accounts; elsewhere 000109, as for all operations that begin with `test/`.',
+    testBalanceRequest,
+    balanceAnswer,
+  ),
+  'test/esim/update': operation(
+    'Report a state or usage of a test eSIM',
+    'Does what a report of the supplier does: states, usage and events follow by the ordinary rules, and a step backwards is ignored. Returns the eSIM as it is afterwards.',
+    testEsimRequest,
+    profile,
+    ['200015', '310403'],
+  ),
+  'test/order/resolve': operation(
+    'End a test order',
+    'Ends an order that a sandbox package has left ALLOCATING or UNDER_REVIEW, as if its supplier had answered at last. An order that has ended is returned as it is.',
+    testOrderRequest,
+    queryAnswer,
+    ['200013', '200015'],
   ),
 } as const
 

@@ -22,11 +22,11 @@ export interface ProfileDeps {
   wake: Pick<Wakeups<'webhooks'>, 'wake'>
 }
 
-/** A report on one profile. Without `report`, only the passing of time is applied. */
+/** A report on one profile, or how it follows from the profile. Without `report`, only the passing of time is applied. */
 export interface ReportedProfile {
   orderId: string
   profileId: string
-  report?: ProfileReport
+  report?: ProfileReport | ((life: ProfileLife, now: Date) => ProfileReport)
   /**
    * The time at which the tenant changed its hours for ESIM_EXPIRING, if they may not have been applied to this profile
    * yet.
@@ -49,7 +49,7 @@ export async function applyReports(
   const catalogue = await deps.catalogue.latest()
   const { changedCount, eventsToSend } = await deps.db.tx(async (tx) => {
     const orderIds = [...new Set(reported.map((one) => one.orderId))].sort()
-    const mayRefund = reported.some(({ report }) => report?.esimStatus === 'CANCEL')
+    const mayRefund = reported.some(({ report }) => typeof report === 'object' && report.esimStatus === 'CANCEL')
     const locking = mayRefund ? lockWalletAndOrders(tx, tenantId, orderIds) : lockOrders(tx, tenantId, orderIds)
     const reading = readLives(tx, tenantId, [...new Set(reported.map((one) => one.profileId))])
     // The settings are also read after the locks: the previous holder may have used other settings.
@@ -65,7 +65,8 @@ export async function applyReports(
       const item = order.items.find((candidate) => candidate.itemNo === profile.itemNo)
       const policy = item && catalogue.find(item.packageCode)?.activationPolicy
       const change = (life: ProfileLife) => {
-        const changed = afterTime(report ? afterReport(life, report, policy) : life, now)
+        const reported = typeof report === 'function' ? report(life, now) : report
+        const changed = afterTime(reported ? afterReport(life, reported, policy) : life, now)
         return report ? { ...changed, pollEveryS: pollEveryS(life, changed, settings) } : changed
       }
       const { after, notices } = changeLife(before, change, { settings, now, hoursSince })

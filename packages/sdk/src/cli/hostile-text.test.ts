@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { command, environment } from '#test/command.ts'
 import { type FakeAnswer, fakeGateway, ok } from '#test/fake-gateway.ts'
-import { tourLog } from './commands/tour-log.ts'
 import { context } from './context.ts'
 import type { Io } from './io.ts'
+import { tourLog } from './tour/tour-log.ts'
 
 /** Clears the screen, in both forms that terminals accept, and writes a line. */
 const HOSTILE = 'evil\x1b[2J\u009b2J\nforged'

@@ -11,12 +11,13 @@ import { packageCommands } from './commands/packages.ts'
 import { profileCommands } from './commands/profiles.ts'
 import { quoteCommand } from './commands/quote.ts'
 import { signCommand } from './commands/sign.ts'
-import { tourCommand } from './commands/tour.ts'
+import { testCommands } from './commands/testing.ts'
 import { webhookCommands } from './commands/webhook.ts'
 import { COMPLETION_SHELLS, completionScript } from './completion.ts'
 import { type Context, context, type GlobalOptions } from './context.ts'
 import { AlreadyReported, EXIT, EXIT_HELP } from './exit-codes.ts'
 import type { Io } from './io.ts'
+import { tourCommand } from './tour/tour.ts'
 import { verifyCommand } from './verify/verify.ts'
 
 /** Runs one command; resolves with the exit code. */
@@ -52,6 +53,7 @@ function commandLine(io: Io, current: () => Context): Command {
   actionCommands(program, current)
   listCommands(program, current)
   webhookCommands(program, current)
+  testCommands(program, current)
   signCommand(program, current)
   verifyCommand(program, current)
   listenCommand(program, current)

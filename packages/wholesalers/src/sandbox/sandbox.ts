@@ -116,6 +116,13 @@ export function sandboxSupplier(
     revoke: (esim, actionKey) => act(db, name, 'REVOKE', esim, actionKey),
     report: (esims) => reportUsage(db, name, config.usageMs ?? DEFAULTS.usageMs, esims),
     sendSms: async () => ({ kind: 'done' }),
+    testing: {
+      async settle(requests, outcome) {
+        const answers = requests.map(() => (outcome === 'DELIVERED' ? 'ISSUED' : 'REFUSED'))
+        const values = issueValues(name, requests).with(3, answers)
+        return outcomesOf(requests, await db.query<IssuedRow>({ name: 'sandbox-settle', text: SETTLE, values }))
+      },
+    },
     test: async () => undefined,
     async *list(since) {
       const rows = await db.query<
@@ -186,7 +193,7 @@ function answerOf({ productCode, itemNo }: SupplierRequest): IssuedRow['answer']
 }
 
 /** A top-up of an eSIM that was cancelled or revoked is refused. */
-const ISSUE = `
+const RECORD = `
   insert into sandbox_issued (supplier, key, product_code, answer, topped_up_key)
   select $1, r.key, r.product_code,
     case when r.topped_up_key is not null and exists (
@@ -195,8 +202,14 @@ const ISSUE = `
       then 'REFUSED' else r.answer end,
     r.topped_up_key
   from unnest($2::text[], $3::text[], $4::text[], $5::text[]) as r (key, product_code, answer, topped_up_key)
-  on conflict (supplier, key) do update set requests = sandbox_issued.requests + 1
-  returning key, product_code, answer, iccid_number`
+  on conflict (supplier, key) do update`
+const RETURNED = 'returning key, product_code, answer, iccid_number'
+
+const ISSUE = `${RECORD} set requests = sandbox_issued.requests + 1 ${RETURNED}`
+
+/** What was answered stays; only a lost answer is found at last. */
+const SETTLE = `${RECORD} set
+  answer = case when sandbox_issued.answer = 'LOST' then excluded.answer else sandbox_issued.answer end ${RETURNED}`
 
 /** An eSIM that no dealer has is cancelled under its own key. */
 async function cancel(db: Db, name: string, esim: SuppliedEsim, actionKey?: string): Promise<CancelOutcome> {

@@ -45,6 +45,9 @@ const EXAMPLES: Record<OperationName, () => object> = {
   'account/statement': () => ({ pageSize: 10 }),
   'location/list': () => ({ language: 'en' }),
   'esim/usage/query': () => ({ esimTranNoList: ['E-1'] }),
+  'test/balance/set': () => ({ balance: 1_000_000 }),
+  'test/esim/update': () => ({ esimTranNo: 'E-1', smdpStatus: 'ENABLED', usedPercent: 80 }),
+  'test/order/resolve': () => ({ orderNo: 'O-1', outcome: 'DELIVERED' }),
 }
 
 /** The consequence of an operation for money and eSIMs, which must be confirmed before it is sent on a production gateway. */

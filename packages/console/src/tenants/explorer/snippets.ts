@@ -243,6 +243,9 @@ const METHODS: Record<OperationName, string> = {
   'account/statement': 'statement',
   'location/list': 'locations',
   'esim/usage/query': 'usage',
+  'test/balance/set': 'test.setBalance',
+  'test/esim/update': 'test.updateEsim',
+  'test/order/resolve': 'test.resolveOrder',
 }
 
 /** The SDK adds these members to the body itself. */

@@ -78,12 +78,15 @@ export class OutcomeBatch {
   apply(order: LockedOrder, result: ItemResult): Transition {
     const item = order.items.find((candidate) => candidate.itemNo === result.itemNo)
     if (item === undefined) throw new Error(`order ${order.orderId} has no item ${result.itemNo}`)
-    const { attempt } = result
+    const { attempt, supplier = null, decidedProduct } = result
+    if (decidedProduct !== undefined && item.supplier === null) {
+      Object.assign(item, { supplier, productCode: decidedProduct })
+    }
     const outcome = fitting(order, result.outcome)
     const deliveredIccid = order.profiles.find((profile) => profile.itemNo === item.itemNo)?.iccid
     const made =
       attempt === undefined
-        ? transitionWithoutAttempt(item, outcome, deliveredIccid)
+        ? transitionWithoutAttempt(item, outcome, deliveredIccid, decidedProduct !== undefined)
         : transition(item, outcome, {
             now: this.#now,
             startedAt: attempt.startedAt,
@@ -95,7 +98,7 @@ export class OutcomeBatch {
             jitter: this.#deps.ids.bytes(1)[0]! / 255,
           })
     if (made.to === 'DELIVERED' && attempt !== undefined) this.#reassignToSupplier(order, item, attempt)
-    this.applyTransition(order, item, made, attempt?.supplied.supplier.name ?? result.supplier ?? item.supplier)
+    this.applyTransition(order, item, made, attempt?.supplied.supplier.name ?? supplier ?? item.supplier)
     if ((outcome.kind === 'unknown' || outcome.kind === 'ordered') && made.to !== 'SAME') {
       setSupplierCharge(item, outcome.charged)
     }
@@ -275,10 +278,17 @@ function fitting(order: LockedOrder, outcome: Outcome): Outcome {
   return outcome
 }
 
-function transitionWithoutAttempt(item: LockedItem, outcome: Outcome, deliveredIccid: string | undefined): Transition {
+function transitionWithoutAttempt(
+  item: LockedItem,
+  outcome: Outcome,
+  deliveredIccid: string | undefined,
+  isDecided: boolean,
+): Transition {
   if (outcome.kind === 'delivered') return transitionOnDelivery(item, outcome.esim, deliveredIccid)
   if (outcome.kind === 'toppedUp') return transitionOnTopUp(item, outcome)
-  if (item.itemStatus !== 'WAITING' || outcome.kind !== 'refused') return { to: 'SAME' }
+  const isUndecided = isOpen(item.itemStatus) || item.itemStatus === 'REVIEW'
+  const counts = item.itemStatus === 'WAITING' || (isDecided && isUndecided)
+  if (!counts || outcome.kind !== 'refused') return { to: 'SAME' }
   return { to: 'REFUSED', message: outcome.message }
 }
 

@@ -62,6 +62,11 @@ export interface ItemResult {
   attempt?: Attempt
   /** The supplier of an eSIM that was found without an attempt. */
   supplier?: string
+  /**
+   * The product that this supplier was, or would be, asked for, if it has decided for good: it answers calls in progress alike,
+   * so a refusal counts in every state.
+   */
+  decidedProduct?: string
 }
 
 export function insertAttempts(tx: Tx, tenantId: string, leaseToken: string, attempts: readonly Attempt[]): void {

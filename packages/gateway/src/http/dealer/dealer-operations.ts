@@ -6,11 +6,14 @@ import { startAction } from '#esims/actions/start-action.ts'
 import { queryUsage } from '#esims/esim-usage.ts'
 import { listProfiles } from '#esims/list-profiles.ts'
 import { getOrderWithProfiles } from '#esims/query-order.ts'
+import { reportTestEsim } from '#esims/report-test-esim.ts'
 import { sendEsim } from '#esims/sends/send-esim.ts'
+import { resolveTestOrder } from '#fulfilment/review/resolve-test-order.ts'
 import { listOrders } from '#orders/reading/list-orders.ts'
 import type { Admitted } from '#tenants/admission/admission.ts'
 import { getKeyLimits } from '#tenants/keys/manage-keys.ts'
 import { getBalance } from '#wallet/ledger/balance.ts'
+import { setTestBalance } from '#wallet/ledger/set-test-balance.ts'
 import { listStatement } from '#wallet/statement/list-statements.ts'
 import { setWebhook } from '#webhooks/endpoint/set-webhook.ts'
 import { testWebhook } from '#webhooks/endpoint/test-webhook.ts'
@@ -71,6 +74,17 @@ export const operations: Operations = {
   },
   async 'esim/usage/query'(deps, { tenant, request }) {
     return { data: await queryUsage(deps.db, tenant.tenantId, request.esimTranNoList) }
+  },
+  async 'test/balance/set'(deps, { tenant, request }) {
+    await setTestBalance(deps, tenant.tenantId, BigInt(request.balance))
+    return { data: await getBalance(deps.db, tenant.tenantId) }
+  },
+  async 'test/esim/update'(deps, { tenant, request }) {
+    return { data: await reportTestEsim(deps, tenant.tenantId, request) }
+  },
+  async 'test/order/resolve'(deps, { tenant, request }) {
+    await resolveTestOrder(deps, tenant.tenantId, request)
+    return { data: await getOrderWithProfiles(deps, tenant.tenantId, { orderNo: request.orderNo }) }
   },
 }
 

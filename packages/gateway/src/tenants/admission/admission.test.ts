@@ -33,7 +33,8 @@ function verdictAt(offsetMs: number) {
     .update(timestamp + REQUEST_ID + APP_KEY + body)
     .digest('hex')
   const headers = { appKey: APP_KEY, requestId: REQUEST_ID, timestamp, signature }
-  const judgement = checkRequest({ headers, body, address: '192.0.2.1', operations: ['health'] }, TENANT, NOW_MS)
+  const context = { databaseClock: { now: () => NOW_MS }, deployment: 'production' } as const
+  const judgement = checkRequest(context, { headers, body, address: '192.0.2.1', operations: ['health'] }, TENANT)
   return judgement.ok ? 'ok' : judgement.code
 }
 

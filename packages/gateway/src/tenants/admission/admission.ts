@@ -1,12 +1,14 @@
 import { hash, timingSafeEqual } from 'node:crypto'
-import { CLOCK_WINDOW_MS, type RequestHeaders, stringToSign } from '@dealer-esim/contract'
+import { CLOCK_WINDOW_MS, type RequestHeaders, stringToSign, TEST_OPERATION_PREFIX } from '@dealer-esim/contract'
 import { verifyRequest } from '@dealer-esim/contract/node'
 import { ApiError, tooManyRequests } from '@dealer-esim/lib/api-error.ts'
 import type { Batcher } from '@dealer-esim/lib/batch.ts'
 import type { DatabaseClock } from '@dealer-esim/lib/clock.ts'
 import { isAttemptId } from '#platform/attempt-id.ts'
+import type { Config } from '#platform/config/config.ts'
 import { acceptsUnsigned, allows } from '../allowlist.ts'
 import { getPreparedSecret, type RestrictedKey, type ServingNode, type Tenant, type TenantSecret } from '../tenant.ts'
+import { mayUseTestOperations } from '../test-access.ts'
 import type { AdmissionInput, AdmissionResult } from './admit-batch.ts'
 import type { FailureLimit } from './failure-limit.ts'
 
@@ -35,6 +37,7 @@ export interface AdmissionDeps {
   batches: Batcher<AdmissionInput, AdmissionResult>
   failures: FailureLimit
   databaseClock: DatabaseClock
+  deployment: Config['deployment']
   /** True on local and test gateways, whose answers show what should have been signed. */
   revealsStringToSign: boolean
   defaultQpsLimit: number
@@ -77,9 +80,9 @@ export interface Admitted {
 }
 
 /**
- * The checks from "AppKey known" to "address" (contract §3) and of a restricted key's operations, in their order. A refusal is answered only after reading the
- * tenant again, because the cached tenant may be outdated.
- * @throws ApiError 101001 to 101005, 101009; 101007 for an address that failed too often; 000002 while the tenant changes its cell;
+ * The checks from "AppKey known" to "address" (contract §3), of test operations and of a restricted key's operations, in their
+ * order. A refusal is answered only after reading the tenant again, because the cached tenant may be outdated.
+ * @throws ApiError 101001 to 101005, 000109, 101009; 101007 for an address that failed too often; 000002 while the tenant changes its cell;
  * ServedElsewhere
  */
 export async function authenticate(deps: AdmissionDeps, request: SignedRequest): Promise<Authenticated> {
@@ -219,7 +222,7 @@ const IN_RECOVERY =
 function authenticateFromCache(deps: AdmissionDeps, request: SignedRequest): Authenticated | undefined {
   const tenant = deps.tenantCache.get(request.headers.appKey)
   if (!tenant) return undefined
-  const checked = checkRequest(request, tenant, deps.databaseClock.now())
+  const checked = checkRequest(deps, request, tenant)
   if (checked.ok) return { tenant, secretId: checked.secretId }
   if (checked.code === '101001') throw refusal(deps, request, checked.code, tenant)
   return undefined
@@ -231,17 +234,22 @@ async function authenticateAfterReading(deps: AdmissionDeps, request: SignedRequ
   if (!tenant) throw new ApiError('101004')
   // Checked first, because this cell's copy of the tenant's secrets and settings may be outdated.
   if (tenant.servedBy) throw new ServedElsewhere(tenant.servedBy)
-  const checked = checkRequest(request, tenant, deps.databaseClock.now())
+  const checked = checkRequest(deps, request, tenant)
   if (!checked.ok) throw refusal(deps, request, checked.code, tenant)
   return { tenant, secretId: checked.secretId }
 }
 
 type Checked =
   | { ok: true; secretId: string }
-  | { ok: false; code: '101004' | '101001' | '101003' | '101005' | '101002' | '101009' | '000002' }
+  | { ok: false; code: '101004' | '101001' | '101003' | '101005' | '101002' | '000109' | '101009' | '000002' }
 
 /** Makes the checks from the timestamp to the allowlist (contract §3), against the tenant as this node knows it. */
-export function checkRequest(request: SignedRequest, tenant: Tenant, nowMs: number): Checked {
+export function checkRequest(
+  { databaseClock, deployment }: { databaseClock: Pick<DatabaseClock, 'now'>; deployment: Config['deployment'] },
+  request: SignedRequest,
+  tenant: Tenant,
+): Checked {
+  const nowMs = databaseClock.now()
   const { headers, body } = request
   const { key } = tenant
   if (key !== null && key.expiresAtMs !== null && key.expiresAtMs <= nowMs) return { ok: false, code: '101004' }
@@ -252,12 +260,15 @@ export function checkRequest(request: SignedRequest, tenant: Tenant, nowMs: numb
   if (!secret) return { ok: false, code: '101003' }
   if (tenant.status !== 'ACTIVE') return { ok: false, code: '101005' }
   if (!allows(tenant.ipAllowlist, request.address)) return { ok: false, code: '101002' }
-  if (key !== null) {
-    if (!allows(key.ipAllowlist, request.address)) return { ok: false, code: '101002' }
-    if (forbiddenOperation(request, key) !== undefined) return { ok: false, code: '101009' }
-  }
+  if (key !== null && !allows(key.ipAllowlist, request.address)) return { ok: false, code: '101002' }
+  if (isTestOperation(request) && !mayUseTestOperations(deployment, tenant)) return { ok: false, code: '000109' }
+  if (key !== null && forbiddenOperation(request, key) !== undefined) return { ok: false, code: '101009' }
   if (isFenced(tenant, nowMs)) return { ok: false, code: '000002' }
   return { ok: true, secretId: secret.secretId }
+}
+
+function isTestOperation({ operations }: SignedRequest): boolean {
+  return operations.some((operation) => operation.startsWith(TEST_OPERATION_PREFIX))
 }
 
 /** The first operation of the request that the key may not call. */
@@ -293,6 +304,7 @@ function refusal(deps: AdmissionDeps, request: SignedRequest, code: RefusalCode,
     }
     case '101009':
       return new ApiError(code, { data: { operation: key && forbiddenOperation(request, key) } })
+    case '000109':
     case '101004':
     case '101005':
       return new ApiError(code)

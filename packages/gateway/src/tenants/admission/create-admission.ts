@@ -47,6 +47,7 @@ export function createAdmission(options: AdmissionOptions): AdmissionDeps & { db
     }),
     failures: createFailureLimit(clock),
     databaseClock,
+    deployment: config.deployment,
     revealsStringToSign: config.deployment !== 'production',
     defaultQpsLimit,
     linkKey,

@@ -1,3 +1,4 @@
+import { toBase64 } from '#base64.ts'
 import { EVENT_TOLERANCE_S } from '#limits.ts'
 import type { IncomingHeaders } from './request-headers.ts'
 import { type Body, concatenate, equalText, hmac, keyOf } from './request-signing.ts'
@@ -98,10 +99,6 @@ export function readEventHeaders(incoming: IncomingHeaders, nowS: number): ReadE
   const timestampS = Number(timestamp)
   if (Math.abs(nowS - timestampS) > EVENT_TOLERANCE_S) return 'EXPIRED'
   return { parts: { id, timestampS }, signatures }
-}
-
-function toBase64(bytes: Uint8Array): string {
-  return btoa(String.fromCharCode(...bytes))
 }
 
 /** Contains no dot, so that the signed text is unambiguous. */

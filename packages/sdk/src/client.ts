@@ -4,6 +4,7 @@ import type {
   ActionRequest,
   AnswerOf,
   BalanceAnswer,
+  BrandListAnswer,
   EsimAction,
   HealthAnswer,
   LocationListAnswer,
@@ -338,6 +339,11 @@ export class DealerEsim {
   /** All countries, and the regional and global coverage on sale, with names in a language (BCP 47). */
   locations(request: LocationListRequest = {}, options?: CallOptions): Promise<LocationListAnswer> {
     return this.call('location/list', request, options)
+  }
+
+  /** The brands under which travellers see this tenant, the default one first. */
+  brands(options?: CallOptions): Promise<BrandListAnswer> {
+    return this.call('brand/list', {}, options)
   }
 
   /** Sets where events are sent. Absent members are not changed, so `{}` reads the setting; a null URL removes it. */

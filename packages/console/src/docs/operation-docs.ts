@@ -10,6 +10,7 @@ export const OPERATION_DOCS: Record<OperationName, string> = {
   'esim/query': 'idempotency#what-to-retry',
   'esim/profile/list': 'after-the-sale#links-for-the-traveller',
   'esim/profile/send': 'after-the-sale#send-the-link-by-e-mail',
+  'brand/list': 'brands',
   'esim/cancel': 'after-the-sale',
   'esim/suspend': 'after-the-sale#suspend-unsuspend-revoke',
   'esim/unsuspend': 'after-the-sale#suspend-unsuspend-revoke',

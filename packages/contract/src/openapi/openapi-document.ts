@@ -63,6 +63,7 @@ const TAG_DESCRIPTIONS: Record<Tag, string> = {
   package: 'The catalogue',
   location: 'Where eSIMs can be used',
   esim: 'Buying and managing eSIMs',
+  brand: 'How travellers see the tenant',
   order: 'Lists of orders',
   webhook: 'Events to the dealer',
   test: 'Test accounts: states, usage and time on request',

@@ -22,7 +22,7 @@ import {
 } from './orders.ts'
 import { packageListAnswer, packageListRequest } from './packages.ts'
 import { profile, profileListAnswer, profileListRequest, usageQueryAnswer, usageQueryRequest } from './profiles.ts'
-import { sendAnswer, sendRequest } from './sends.ts'
+import { brandListAnswer, brandListRequest, sendAnswer, sendRequest } from './sends.ts'
 import { testBalanceRequest, testEsimRequest, testOrderRequest } from './test-operations.ts'
 import { webhookSetAnswer, webhookSetRequest, webhookTestAnswer, webhookTestRequest } from './webhooks.ts'
 
@@ -89,6 +89,12 @@ export const operations = {
     sendRequest,
     sendAnswer,
     ['200002', '200012', '200018', '200019', '310403'],
+  ),
+  'brand/list': operation(
+    'List brands',
+    'Returns the brands under which travellers see this tenant. They are made on the console.',
+    brandListRequest,
+    brandListAnswer,
   ),
   'esim/cancel': operation(
     'Cancel an eSIM',

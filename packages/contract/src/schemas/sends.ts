@@ -78,6 +78,24 @@ export const sendAnswer = Type.Object({
 })
 export type SendAnswer = Static<typeof sendAnswer>
 
+export const brandListRequest = Type.Object({}, CLOSED)
+export type BrandListRequest = Static<typeof brandListRequest>
+
+export const brandListAnswer = Type.Object({
+  brandList: Type.Array(
+    Type.Object({
+      brand: Type.String({
+        description: 'For `brand` of an order line and of `esim/profile/send`.',
+        examples: ['lotus'],
+      }),
+      name: Type.String({ description: 'As travellers see it.' }),
+      isDefault: Type.Boolean({ description: 'The brand of what names none.' }),
+    }),
+    { description: 'The default brand first.' },
+  ),
+})
+export type BrandListAnswer = Static<typeof brandListAnswer>
+
 /** What was sent of an order, without addresses. */
 export const send = Type.Object({
   ...sendAnswer.properties,

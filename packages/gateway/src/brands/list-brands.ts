@@ -2,7 +2,7 @@ import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { NIL_TENANT } from '#platform/audit/audit.ts'
 import { type OperatorRow, operatorSettingsOf, UNNAMED_OPERATOR } from './brand.ts'
 import { type BrandSettings, PICTURE_SLOTS, type PictureSlot } from './brand-settings.ts'
-import { pictureUrl } from './picture-url.ts'
+import { pictureUrl, readPictureName } from './picture-url.ts'
 
 /** A brand for the people who set it. */
 export interface BrandView {
@@ -67,6 +67,12 @@ export async function findPicture(
     values: [tenantId, hash],
   })
   return picture?.content
+}
+
+/** The picture at an address of ours. */
+export async function findPictureAt(db: BrandReader, url: string | undefined): Promise<Buffer | undefined> {
+  const subject = readPictureName(url?.split('/').at(-1) ?? '')
+  return subject && findPicture(db, subject)
 }
 
 function viewOf(

@@ -77,6 +77,9 @@ export interface PackageLine {
   periodNumDefaulted?: true
   /** The package's policy at the time of the order; absent if its eSIMs cannot be cancelled through the API. */
   cancelPolicy?: CancelPolicy
+  /** The brand and the language (BCP 47) that its eSIMs are handed over in, where the order names them. */
+  brand?: string
+  language?: string
 }
 
 /** The price of one item of a line: for a day pass, `price` times its days. */

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { OrderRequest } from '@dealer-esim/contract'
 import type { Cipher } from '@dealer-esim/lib/crypto.ts'
+import { type BrandReader, listUnknownBrands } from '#brands/list-brands.ts'
 import type { Config } from '#platform/config/config.ts'
 
 /** The person who gets an eSIM. Never in logs, events or plain columns. */
@@ -19,11 +20,17 @@ export interface SealedTraveller {
 
 /** What an order says about handing its eSIMs over. */
 export interface HandOver {
-  /** By line; undefined: nothing is sent. */
-  recipients: readonly (SealedTraveller | undefined)[]
-  /** A brand that the request names. */
-  brand: string | undefined
+  lines: readonly LineHandOver[]
+  /** A brand that the request names and the dealer does not have. */
+  unknownBrand: string | undefined
   isMailPossible: boolean
+}
+
+interface LineHandOver {
+  /** undefined: nothing is sent. */
+  recipient: SealedTraveller | undefined
+  brand: string | undefined
+  language: string | undefined
 }
 
 interface TravellerDeps {
@@ -32,17 +39,20 @@ interface TravellerDeps {
 }
 
 /** How the lines of an order are handed over; undefined: they say nothing. */
-export function handOverOf(
-  deps: TravellerDeps & { config: Pick<Config, 'smtpUrl'> },
+export async function handOverOf(
+  deps: TravellerDeps & { db: BrandReader; config: Pick<Config, 'smtpUrl'> },
   tenantId: string,
-  lines: OrderRequest['packageInfoList'],
-): HandOver | undefined {
-  if (lines.every(({ deliverTo, brand }) => deliverTo === undefined && brand === undefined)) return undefined
-  return {
-    recipients: lines.map(({ deliverTo }) => deliverTo && sealTraveller(deps, tenantId, deliverTo)),
-    brand: lines.map(({ deliverTo, brand }) => deliverTo?.brand ?? brand).find((brand) => brand !== undefined),
-    isMailPossible: deps.config.smtpUrl !== undefined,
-  }
+  requested: OrderRequest['packageInfoList'],
+): Promise<HandOver | undefined> {
+  const lines = requested.map(({ deliverTo, brand, language }) => ({
+    recipient: deliverTo && sealTraveller(deps, tenantId, deliverTo),
+    brand: deliverTo?.brand ?? brand,
+    language: deliverTo?.language ?? language,
+  }))
+  if (lines.every((line) => Object.values(line).every((value) => value === undefined))) return undefined
+  const named = requested.flatMap(({ deliverTo, brand }) => [deliverTo?.brand ?? [], brand ?? []].flat())
+  const [unknownBrand] = await listUnknownBrands(deps.db, tenantId, named)
+  return { lines, unknownBrand, isMailPossible: deps.config.smtpUrl !== undefined }
 }
 
 /** Encrypts a traveller for its dealer, as activation codes are. */

@@ -2,11 +2,15 @@ import { readAuthorities } from '#process/certificate.ts'
 
 /** One e-mail, as plain text and as HTML (multipart/alternative). */
 export interface Mail {
-  from: string
+  /** As in the header, or a name and its address. */
+  from: string | { name: string; address: string }
   to: string
+  replyTo?: string
   subject: string
   text: string
   html: string
+  /** Pictures that the HTML shows as `cid:…`. */
+  inline?: readonly { cid: string; content: Buffer; contentType: string }[]
   /** The same for every attempt, so that receivers recognise a second copy. */
   messageId: string
 }
@@ -64,11 +68,16 @@ export function createMailServer(url: string): MailServer {
   let opened: ReturnType<typeof open> | undefined
   const open = async () => (await import('nodemailer')).createTransport(options)
   return {
-    async send(mail) {
+    async send({ inline = [], ...mail }) {
       try {
         opened ??= open()
         const transport = await opened
-        await transport.sendMail({ ...mail, headers: { 'Auto-Submitted': 'auto-generated' } })
+        const attachments = inline.map((picture) => ({
+          ...picture,
+          filename: `${picture.cid}.png`,
+          contentDisposition: 'inline' as const,
+        }))
+        await transport.sendMail({ ...mail, attachments, headers: { 'Auto-Submitted': 'auto-generated' } })
         return { kind: 'sent' }
       } catch (error) {
         const { responseCode, code, message } = error as Error & { responseCode?: number; code?: string }

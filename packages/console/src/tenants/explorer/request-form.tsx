@@ -34,6 +34,7 @@ const EXAMPLES: Record<OperationName, () => object> = {
   'esim/query': () => ({ transactionId: 'T-1' }),
   'esim/profile/list': () => ({ pageSize: 10 }),
   'esim/profile/send': () => ({ transactionId: newTransactionId(), esimTranNo: 'E-1', email: 'traveller@example.com' }),
+  'brand/list': () => ({}),
   'esim/cancel': () => ({ transactionId: newTransactionId(), action: 'CANCEL', esimTranNo: 'E-1' }),
   'esim/suspend': () => ({ transactionId: newTransactionId(), action: 'SUSPEND', esimTranNo: 'E-1' }),
   'esim/unsuspend': () => ({ transactionId: newTransactionId(), action: 'UNSUSPEND', esimTranNo: 'E-1' }),

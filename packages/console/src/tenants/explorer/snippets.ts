@@ -232,6 +232,7 @@ const METHODS: Record<OperationName, string> = {
   'esim/query': 'query',
   'esim/profile/list': 'profiles',
   'esim/profile/send': 'send',
+  'brand/list': 'brands',
   'esim/cancel': 'cancel',
   'esim/suspend': 'suspend',
   'esim/unsuspend': 'unsuspend',

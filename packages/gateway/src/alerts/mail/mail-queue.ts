@@ -19,7 +19,7 @@ export interface QueuedMail extends MailText {
 export function queueMail(tx: Tx, deps: { ids: Ids; cipher: Pick<Cipher, 'encrypt'> }, mail: QueuedMail): void {
   const tenantId = mail.tenantId ?? NIL_TENANT
   const content = deps.cipher.encrypt(
-    JSON.stringify({ subject: mail.subject, text: mail.text, html: mail.html }),
+    JSON.stringify({ subject: mail.subject, text: mail.text, html: mail.html, parts: mail.parts }),
     tenantId,
   )
   insertMail(tx, { tenantId, mailId: deps.ids.uuid(), recipient: mail.recipient, kind: mail.kind, content })
@@ -28,15 +28,16 @@ export function queueMail(tx: Tx, deps: { ids: Ids; cipher: Pick<Cipher, 'encryp
 /**
  * Queues an e-mail to a traveller. Its address is encrypted with its text, so the recipient names nobody. The e-mail has the id
  * of its send, so that a send has one e-mail at most.
+ * @param mail.brand that was asked for; null: the dealer's default one
  */
 export function queueTravellerMail(
   tx: Tx,
   deps: { cipher: Pick<Cipher, 'encrypt'> },
-  mail: MailText & { tenantId: string; sendId: string; kind: string; email: string },
+  mail: MailText & { tenantId: string; sendId: string; kind: string; email: string; brand: string | null },
 ): void {
-  const { tenantId, sendId, kind, email: to, subject, text, html } = mail
-  const content = deps.cipher.encrypt(JSON.stringify({ subject, text, html, to }), tenantId)
-  insertMail(tx, { tenantId, mailId: sendId, recipient: TRAVELLER, kind, content })
+  const { tenantId, sendId, kind, email: to, ...content } = mail
+  const sealed = deps.cipher.encrypt(JSON.stringify({ ...content, to }), tenantId)
+  insertMail(tx, { tenantId, mailId: sendId, recipient: TRAVELLER, kind, content: sealed })
 }
 
 /** What stands in the place of the address, which nobody may read in the table. */

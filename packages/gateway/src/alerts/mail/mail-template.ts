@@ -1,8 +1,13 @@
+import { brandColours, DEFAULT_ACCENT } from '@dealer-esim/contract'
+import type { Brand } from '#brands/brand.ts'
+
 /** An e-mail as plain text and as HTML with the same content. */
 export interface MailText {
   subject: string
   text: string
   html: string
+  /** What both were composed from: it is composed again, under the brand of the moment, when the e-mail is sent. */
+  parts?: MailParts
 }
 
 /** A page to open, as a button in HTML. */
@@ -19,39 +24,93 @@ export interface MailParts {
   footer: string
 }
 
-/** Writes both forms. All texts are escaped, because names and messages may contain anything. */
-export function composeMail({ subject, paragraphs, footer }: MailParts): MailText {
+/** Writes both forms without a brand. All texts are escaped, because names and messages may contain anything. */
+export function composeMail(parts: MailParts): MailText {
+  return { ...composeInBrand(parts, undefined, undefined), parts }
+}
+
+/** @param logo the content id of the brand's logo in the same e-mail */
+export function composeInBrand(parts: MailParts, brand: Brand | undefined, logo: string | undefined): MailText {
+  const { subject, paragraphs } = parts
   const texts = paragraphs.map((part) => (typeof part === 'string' ? part : `${part.label}:\n${part.url}`))
-  return { subject, text: [...texts, footer].join('\n\n'), html: htmlOf(subject, paragraphs, footer) }
+  const footer = `${parts.footer} ${replyText(brand)}`
+  const signature = brand ? [`-- \n${contactOf(brand).join('\n')}`] : []
+  return {
+    subject,
+    text: [...texts, footer, ...signature].join('\n\n'),
+    html: htmlOf({ ...parts, footer }, brand, logo),
+  }
 }
 
-// Mail programs ignore style sheets, so styles are inline. Nothing is loaded from elsewhere.
-const FONT = 'font-family:system-ui,-apple-system,Segoe UI,Roboto,Helvetica,Arial,sans-serif'
-const PARAGRAPH = 'margin:0 0 16px;font-size:15px;line-height:1.5'
-const BUTTON =
-  'display:inline-block;padding:10px 18px;border-radius:8px;background:#0b7285;color:#ffffff;text-decoration:none;font-weight:600'
+function replyText(brand: Brand | undefined): string {
+  const isRead = brand?.replyTo !== undefined || brand?.supportEmail !== undefined
+  return isRead ? `Your reply reaches ${brand.name}.` : 'This e-mail was sent automatically; replies are not read.'
+}
 
-function htmlOf(subject: string, paragraphs: MailParts['paragraphs'], footer: string): string {
-  const body = paragraphs.map((part) => (typeof part === 'string' ? paragraph(escapeHtml(part)) : button(part)))
+/** Name, address, telephone number and hours, as far as they are set. */
+function contactOf({ name, supportEmail, supportPhone, supportHours }: Brand): string[] {
+  return [name, supportEmail, supportPhone, supportHours].filter((line) => line !== undefined)
+}
+
+// Mail programs ignore most of a style sheet, so styles are inline; those of the dark scheme cannot be. Nothing is loaded from elsewhere.
+const FONT = "font-family:-apple-system,'Segoe UI',Roboto,'Noto Sans',Arial,sans-serif"
+const INK = { light: '#1b1f23', dark: '#eceff0' }
+const SOFT = { light: '#555d65', dark: '#a9b2b8' }
+const GROUND = { light: '#f6f5f1', dark: '#111416' }
+const CARD = { light: '#ffffff', dark: '#1b1f22' }
+const LINE = { light: '#e2dfd8', dark: '#343a3f' }
+
+function htmlOf(
+  { subject, paragraphs, footer }: MailParts,
+  brand: Brand | undefined,
+  logo: string | undefined,
+): string {
+  const colours = brand?.colours ?? brandColours(DEFAULT_ACCENT)
+  const { accent, onAccent, light, dark } = colours
+  const style = `:root{color-scheme:light dark}
+@media (prefers-color-scheme:dark){.bg{background:${GROUND.dark}!important}.card{background:${CARD.dark}!important;border-color:${LINE.dark}!important}.ink{color:${INK.dark}!important}.soft{color:${SOFT.dark}!important}.link{color:${dark.text}!important}.edge{border-color:${dark.edge}!important}}`
+  const ink = `class="ink" style="margin:0 0 16px;font-size:16px;line-height:25px;color:${INK.light}"`
+  const link = (href: string, text: string) =>
+    `<a class="link" href="${escapeHtml(href)}" style="color:${light.text};word-break:break-all">${escapeHtml(text)}</a>`
+  const button = ({ label, url }: MailLink) =>
+    `<p style="margin:24px 0 12px"><a class="edge" href="${escapeHtml(url)}" style="display:block;padding:12px 20px;border:2px solid ${light.edge};border-radius:12px;background:${accent};color:${onAccent};font-size:17px;line-height:24px;font-weight:700;text-align:center;text-decoration:none"><span style="color:${onAccent}">${escapeHtml(label)}</span></a></p>
+<p class="soft" style="margin:0 0 16px;font-size:14px;line-height:21px;color:${SOFT.light}">Or open this address: ${link(url, url)}</p>`
+  const body = paragraphs.map((part) => (typeof part === 'string' ? `<p ${ink}>${escapeHtml(part)}</p>` : button(part)))
   return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escapeHtml(subject)}</title></head>
-<body style="margin:0;padding:24px;background:#f1f3f5;color:#212529;${FONT}">
-<div style="max-width:560px;margin:0 auto;padding:28px;background:#ffffff;border-radius:12px">
-<h1 style="margin:0 0 16px;font-size:19px;line-height:1.3">${escapeHtml(subject)}</h1>
+<html lang="en" dir="ltr"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><meta name="supported-color-schemes" content="light dark"><title>${escapeHtml(subject)}</title>
+<style>${style}</style></head>
+<body class="bg" style="margin:0;padding:0;background:${GROUND.light};${FONT};-webkit-text-size-adjust:100%">
+<div class="bg" style="padding:24px 12px 32px;background:${GROUND.light}"><div style="max-width:600px;margin:0 auto">
+${brand ? headOf(brand, logo) : ''}
+<div class="card" style="padding:28px 28px 14px;background:${CARD.light};border:1px solid ${LINE.light};border-radius:16px">
+<h1 class="ink" style="margin:0 0 16px;font-size:24px;line-height:31px;color:${INK.light}">${escapeHtml(subject)}</h1>
 ${body.join('\n')}
-<p style="margin:24px 0 0;font-size:12px;line-height:1.5;color:#5c636a">${escapeHtml(footer)}</p>
-</div></body></html>`
+</div>
+<div class="soft" style="padding:20px 8px 0;font-size:13px;line-height:20px;color:${SOFT.light}">
+<p style="margin:0 0 12px">${escapeHtml(footer)}</p>
+${brand ? `<p style="margin:0">${footOf(brand, link)}</p>` : ''}
+</div></div></div></body></html>`
 }
 
-function paragraph(html: string): string {
-  return `<p style="${PARAGRAPH}">${html}</p>`
+/** The logo on a white tile, which survives a mail program that turns colours dark. */
+function headOf({ name }: Brand, logo: string | undefined): string {
+  const picture =
+    logo === undefined
+      ? ''
+      : `<td style="padding-right:12px"><img src="cid:${logo}" height="40" alt="" style="display:block;height:40px;max-width:180px;padding:4px;border:0;border-radius:10px;background:#ffffff"></td>`
+  return `<table role="presentation" cellpadding="0" cellspacing="0" border="0" style="margin:0 4px 16px"><tr>${picture}<td class="ink" style="font-size:19px;line-height:24px;font-weight:700;color:${INK.light}">${escapeHtml(name)}</td></tr></table>`
 }
 
-/** A button. Also shows the address as text, so that readers see where it leads. */
-function button({ label, url }: MailLink): string {
-  const href = escapeHtml(url)
-  return `${paragraph(`<a href="${href}" style="${BUTTON}">${escapeHtml(label)}</a>`)}
-<p style="margin:0 0 16px;font-size:12px;line-height:1.5;word-break:break-all"><a href="${href}" style="color:#0b7285">${href}</a></p>`
+function footOf(brand: Brand, link: (href: string, text: string) => string): string {
+  const { name, supportEmail, supportPhone, supportHours, legalLinks } = brand
+  const reached = [
+    escapeHtml(name),
+    ...(supportEmail ? [link(`mailto:${supportEmail}`, supportEmail)] : []),
+    ...(supportPhone ? [link(`tel:${supportPhone.replaceAll(/[^\d+]/g, '')}`, supportPhone)] : []),
+    ...(supportHours ? [escapeHtml(supportHours)] : []),
+  ]
+  const legal = legalLinks.map(({ label, url }) => link(url, label))
+  return [reached.join(' · '), ...(legal.length > 0 ? [legal.join(' · ')] : [])].join('<br>')
 }
 
 function escapeHtml(text: string): string {

@@ -43,7 +43,7 @@ export function alertMail(
     subject: oneLine(subject),
     paragraphs: [alert.message, { label: 'Details in the console', url: about.consoleUrl + about.path }],
     footer:
-      'You are receiving this e-mail because your address is registered for such alerts. If you have a console account, its Account page lets you choose which alerts you receive. This e-mail was sent automatically; replies are not read.',
+      'You are receiving this e-mail because your address is registered for such alerts. If you have a console account, its Account page lets you choose which alerts you receive.',
   })
 }
 
@@ -93,7 +93,7 @@ export function shareMail(about: {
       { label: 'Install your eSIM', url: about.link },
       'The page also shows how much data is left. Keep the link to yourself: an eSIM can be installed once, by anyone who has the link.',
     ],
-    footer: `If you have questions, ask ${seller}. This e-mail was sent automatically; replies are not read. If you did not expect it, ignore it.`,
+    footer: `If you have questions, ask ${seller}. If you did not expect this e-mail, ignore it.`,
   })
 }
 
@@ -105,7 +105,7 @@ export function passkeyMail({ name, accountUrl }: { name: string; accountUrl: st
       'If it was not you, remove it on your account page, change your password, and inform the operator of the console.',
       { label: 'Your account', url: accountUrl },
     ],
-    footer: 'You receive this e-mail because it concerns the security of your account. Replies are not read.',
+    footer: 'You receive this e-mail because it concerns the security of your account.',
   })
 }
 
@@ -114,7 +114,7 @@ export function testMail(consoleUrl: string): MailText {
   return composeMail({
     subject: 'Test e-mail from the eSIM console',
     paragraphs: ['The gateway can send e-mail.', { label: 'Settings', url: `${consoleUrl}/settings` }],
-    footer: 'You receive this e-mail because you sent it to yourself from the console. Replies are not read.',
+    footer: 'You receive this e-mail because you sent it to yourself from the console.',
   })
 }
 

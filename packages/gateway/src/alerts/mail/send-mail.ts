@@ -8,6 +8,7 @@ import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
 import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
 import type { Config } from '#platform/config/config.ts'
 import { claimJobs, type JobTable } from '#platform/jobs.ts'
+import { inBrand } from './brand-mail.ts'
 import type { MailText } from './mail-template.ts'
 
 const MINUTE_MS = 60_000
@@ -125,8 +126,8 @@ async function sendOne(deps: MailDeps, mail: ClaimedMail): Promise<string> {
   return result
 }
 
-async function attempt({ cipher, config, mailServer }: MailDeps, mail: ClaimedMail): Promise<MailOutcome> {
-  let content: MailText & { to?: string }
+async function attempt({ db, cipher, config, mailServer }: MailDeps, mail: ClaimedMail): Promise<MailOutcome> {
+  let content: MailText & { to?: string; brand?: string | null }
   try {
     content = JSON.parse(cipher.decrypt(mail.content, mail.tenantId).toString())
   } catch {
@@ -135,7 +136,9 @@ async function attempt({ cipher, config, mailServer }: MailDeps, mail: ClaimedMa
   const from = config.mailFrom!
   const domain = /@([^>\s]+)/.exec(from)?.[1] ?? 'localhost'
   const messageId = `<${mail.mailId}@${domain}>`
-  const outcome = await mailServer.send({ from, to: mail.recipient, ...content, messageId })
+  const owner = { tenantId: content.to === undefined ? null : mail.tenantId, brand: content.brand ?? null }
+  const branded = await inBrand({ db }, from, owner, content)
+  const outcome = await mailServer.send({ ...branded, to: content.to ?? mail.recipient, messageId })
   // The answer of a mail server repeats the address, which is stored nowhere in plain text if it is a traveller's.
   if (outcome.kind === 'sent' || content.to === undefined) return outcome
   return { ...outcome, message: withoutAddress(outcome.message, content.to) }

@@ -49,6 +49,7 @@ interface Delivery {
   profileId: string | null
   generation: number
   traveller: Buffer | null
+  brand: string | null
   packageName: string
   tenantName: string
 }
@@ -71,9 +72,9 @@ async function queueDelivery(
                and p.item_no = waiting.item_no and ${SHARE_ALIVE}
              where waiting.tenant_id = $1 and s.tenant_id = $1 and s.send_id = $2 and s.profile_id is null and s.send_status = 'QUEUED'
                and waiting.tenant_id = s.tenant_id and waiting.send_id = s.send_id
-             returning s.tenant_id, s.order_id, s.item_no, s.profile_id, s.traveller,
+             returning s.tenant_id, s.order_id, s.item_no, s.profile_id, s.traveller, s.brand,
                p.share_generation as generation)
-           select d.profile_id, d.generation, d.traveller, t.tenant_name,
+           select d.profile_id, d.generation, d.traveller, d.brand, t.tenant_name,
              o.package_lines -> i.line_no ->> 'packageName' as package_name
            from delivered d
            join tenants t on t.tenant_id = d.tenant_id
@@ -82,10 +83,10 @@ async function queueDelivery(
     values: [tenantId, sendId],
   })
   if (!delivery?.profileId || !delivery.traveller) return
-  const { profileId, generation, tenantName: seller, packageName } = delivery
+  const { profileId, generation, tenantName: seller, packageName, brand } = delivery
   const { email, name } = openTraveller(deps.cipher, tenantId, delivery.traveller)
   const link = shareUrl(deps.links.publicUrl, deps.linkKey, { tenantId, profileId, generation })
   const text = shareMail({ seller, packageName, link, name })
-  queueTravellerMail(tx, deps, { tenantId, sendId, kind: DELIVERY_MAIL, email, ...text })
+  queueTravellerMail(tx, deps, { tenantId, sendId, kind: DELIVERY_MAIL, email, brand, ...text })
   await failpoint('send.queued')
 }

@@ -7,6 +7,7 @@ import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import sql, { raw } from 'sql-template-tag'
 import { queueTravellerMail } from '#alerts/mail/mail-queue.ts'
 import { shareMail } from '#alerts/mail/mail-texts.ts'
+import { listUnknownBrands } from '#brands/list-brands.ts'
 import type { Deps } from '#deps.ts'
 import {
   countSentTo,
@@ -65,7 +66,7 @@ export async function sendEsim(
     if (earlier !== undefined) return { send: replay(deps, tenantId, earlier.send, input), isReplay: true }
     const esim = await findEsim(tx, tenantId, input)
     if (esim === undefined) throw new ApiError('310403')
-    refuseBrand(input.brand)
+    await refuseUnknownBrand(tx, tenantId, input.brand)
     if (deps.config.smtpUrl === undefined) throw new ApiError('200019')
     const page = await findPage(tx, tenantId, esim.profileId)
     if (by === undefined ? !page.isInstallable : !page.isShared) throw new ApiError('200002', { data: stateOf(page) })
@@ -76,7 +77,10 @@ export async function sendEsim(
     const { now } = await insertSend(tx, tenantId, { sendId, input, esim, sealed, by, ...page })
     const link = shareUrl(deps.links.publicUrl, deps.linkKey, { tenantId, profileId: esim.profileId, ...page })
     const text = shareMail({ seller: page.tenantName, packageName: page.packageName, link, name: input.name })
-    queueTravellerMail(tx, deps, { tenantId, sendId, kind: SEND_MAIL, email: input.email.trim(), ...text })
+    queueTravellerMail(tx, deps, {
+      ...{ tenantId, sendId, kind: SEND_MAIL, email: input.email.trim(), brand: input.brand ?? null },
+      ...text,
+    })
     // Without the address: the log is read by more people, and kept for longer.
     const entry = {
       action: 'profile.send_share_link',
@@ -97,9 +101,11 @@ export async function sendEsim(
   return { answer: { ...sendOf(send), transactionId: input.transactionId }, isReplay }
 }
 
-/** There are no brands yet, so no name is one. @throws ApiError 200018 */
-export function refuseBrand(brand: string | undefined): void {
-  if (brand !== undefined) throw new ApiError('200018', { data: { brand } })
+/** @throws ApiError 200018 */
+async function refuseUnknownBrand(tx: Tx, tenantId: string, brand: string | undefined): Promise<void> {
+  if (brand === undefined) return
+  const unknown = await listUnknownBrands(tx, tenantId, [brand])
+  if (unknown.length > 0) throw new ApiError('200018', { data: { brand } })
 }
 
 /** A send in answers, without the address. */
@@ -205,9 +211,10 @@ async function insertSend(
   const { sendId, input, esim, sealed, by, generation } = send
   const [row] = await tx.query<{ now: Date }>(sql`
     insert into esim_sends (tenant_id, send_id, transaction_id, started_by, order_id, item_no, profile_id, share_generation,
-      recipient_hash, traveller, created_at, updated_at)
+      recipient_hash, traveller, brand, language, created_at, updated_at)
     select ${tenantId}, ${sendId}, ${input.transactionId}, ${by?.actor ?? null}, ${esim.orderId}, ${esim.itemNo},
-      ${esim.profileId}, ${generation}, ${sealed.recipientHash}, ${sealed.traveller}, now.at, now.at
+      ${esim.profileId}, ${generation}, ${sealed.recipientHash}, ${sealed.traveller}, ${input.brand ?? null},
+      ${input.language ?? null}, now.at, now.at
     from (select date_trunc('milliseconds', clock_timestamp()) as at) now
     returning created_at as now`)
   return row!

@@ -1,4 +1,5 @@
 import type { ActionRequest } from '@dealer-esim/contract'
+import { listBrands } from '#brands/list-brands.ts'
 import { listLocations } from '#catalogue/locations.ts'
 import type { Deps } from '#deps.ts'
 import { getAction } from '#esims/actions/find-action.ts'
@@ -46,6 +47,11 @@ export const operations: Operations = {
   async 'esim/profile/send'(deps, { tenant, request }) {
     const { answer, isReplay } = await sendEsim(deps, tenant.tenantId, request)
     return { data: answer, isReplay }
+  },
+  async 'brand/list'(deps, { tenant }) {
+    const brands = await listBrands(deps.db, tenant.tenantId)
+    const brandList = brands.map(({ brand, isDefault, settings }) => ({ brand, name: settings.name, isDefault }))
+    return { data: { brandList } }
   },
   'esim/cancel': act,
   'esim/suspend': act,

@@ -8,7 +8,7 @@ import type { Call, Result } from './dealer-call.ts'
 
 /** `esim/order`. */
 export async function order(deps: Deps, { tenant, request, headers, receivedAt }: Call<'esim/order'>) {
-  const handOver = handOverOf(deps, tenant.tenantId, request.packageInfoList)
+  const handOver = await handOverOf(deps, tenant.tenantId, request.packageInfoList)
   const known = {
     tenant,
     headers,

@@ -355,7 +355,8 @@ function orderOf(
   funds: Funds,
   now: Date,
 ): PlacedOrder {
-  const { sent, key } = input
+  const { sent, key, handOver } = input
+  const handedOver = handOver ? lines.map((line, index) => ({ ...line, ...askedOf(handOver, index) })) : lines
   return {
     tenantId: input.tenant.tenantId,
     orderId: input.orderId,
@@ -368,12 +369,18 @@ function orderOf(
     currencyCode: wallet.currencyCode,
     balanceAfter: funds.balance,
     walletVersion: funds.version,
-    packageLines: sent ? lines.map((line) => withSentNames(line, sent.lines)) : lines,
+    packageLines: sent ? handedOver.map((line) => withSentNames(line, sent.lines)) : handedOver,
     remark: input.request.remark ?? null,
     sent: sent || key ? keptOf(sent, key) : null,
-    handOver: input.handOver,
+    handOver,
     decidedAt: now,
   }
+}
+
+/** What a line says about the page of its eSIMs. */
+function askedOf({ lines }: HandOver, index: number): Pick<PackageLine, 'brand' | 'language'> {
+  const { brand, language } = lines[index]!
+  return { ...(brand !== undefined && { brand }), ...(language !== undefined && { language }) }
 }
 
 function keptOf(sent: SentRequest | undefined, key: OrderKey | undefined): PlacedOrder['sent'] {

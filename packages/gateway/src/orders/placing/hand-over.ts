@@ -1,7 +1,7 @@
 import type { FailureCode } from '@dealer-esim/contract'
 import type { ErrorParts } from '@dealer-esim/lib/api-error.ts'
 import type { Ids } from '@dealer-esim/lib/ids.ts'
-import { bytesArray, plainArray, uuidArray } from '@dealer-esim/lib/postgres/columns.ts'
+import { bytesArray, plainArray, textArray, uuidArray } from '@dealer-esim/lib/postgres/columns.ts'
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import {
   countSentTo,
@@ -19,13 +19,13 @@ export function readSentTo(tx: Pick<Tx, 'query'>, inputs: readonly OrderInput[],
   return countSentTo(tx, inputs.flatMap(recipientsOf), nowMs)
 }
 
-/** Decides 200018, then 200019, then 101007. There are no brands yet, so no name is one. */
+/** Decides 200018, then 200019, then 101007. */
 export function refuseHandOver(
   input: OrderInput,
   sentTo: SentTo,
 ): { code: FailureCode; parts?: ErrorParts } | undefined {
   if (input.handOver === undefined) return undefined
-  const { brand, isMailPossible } = input.handOver
+  const { unknownBrand: brand, isMailPossible } = input.handOver
   if (brand !== undefined) return { code: '200018', parts: { data: { brand } } }
   if (recipientsOf(input).length === 0) return undefined
   if (!isMailPossible) return { code: '200019' }
@@ -44,7 +44,8 @@ export function withRecipients(sentTo: SentTo, input: OrderInput): SentTo {
 }
 
 function recipientsOf({ tenant: { tenantId }, handOver }: OrderInput) {
-  return (handOver?.recipients ?? []).flatMap((one) => (one ? [{ tenantId, recipientHash: one.recipientHash }] : []))
+  const lines = handOver?.lines ?? []
+  return lines.flatMap(({ recipient }) => (recipient ? [{ tenantId, recipientHash: recipient.recipientHash }] : []))
 }
 
 /**
@@ -56,9 +57,10 @@ export function writeSends(tx: Tx, ids: Pick<Ids, 'uuid'>, placed: readonly Plac
   if (rows.length === 0) return
   tx.send({
     name: 'sends-of-orders',
-    text: `insert into esim_sends (tenant_id, send_id, order_id, item_no, recipient_hash, traveller, created_at, updated_at)
+    text: `insert into esim_sends (tenant_id, send_id, order_id, item_no, recipient_hash, traveller, brand, language,
+             created_at, updated_at)
            select new.*, clock_timestamp(), clock_timestamp()
-           from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::integer[], $5::bytea[], $6::bytea[]) as new`,
+           from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::integer[], $5::bytea[], $6::bytea[], $7::text[], $8::text[]) as new`,
     values: [
       uuidArray(rows.map((row) => row.tenantId)),
       uuidArray(rows.map(() => ids.uuid())),
@@ -66,6 +68,8 @@ export function writeSends(tx: Tx, ids: Pick<Ids, 'uuid'>, placed: readonly Plac
       plainArray(rows.map((row) => row.itemNo)),
       bytesArray(rows.map((row) => row.recipientHash)),
       bytesArray(rows.map((row) => row.traveller)),
+      textArray(rows.map((row) => row.brand ?? null)),
+      textArray(rows.map((row) => row.language ?? null)),
     ],
   })
 }
@@ -75,9 +79,8 @@ function sendsOf({ tenantId, orderId, packageLines, handOver }: PlacedOrder) {
   return packageLines.flatMap(({ count }, lineNo) => {
     const first = items + 1
     items += count
-    const sealed = handOver?.recipients[lineNo]
-    return sealed
-      ? Array.from({ length: count }, (_, index) => ({ tenantId, orderId, itemNo: first + index, ...sealed }))
-      : []
+    const { recipient, brand, language } = handOver?.lines[lineNo] ?? {}
+    const sent = recipient && { tenantId, orderId, ...recipient, brand, language }
+    return sent ? Array.from({ length: count }, (_, index) => ({ ...sent, itemNo: first + index })) : []
   })
 }

@@ -5,12 +5,17 @@ import type { TestCertificate } from './certificates.ts'
 interface ReceivedMail {
   from: string
   to: string
+  /** The headers From and Reply-To. */
+  sender: string
+  replyTo: string
   messageId: string
   /** The Auto-Submitted header; '' if it was not sent. */
   autoSubmitted: string
   subject: string
   text: string
   html: string
+  /** Pictures in the e-mail, by content id. */
+  pictures: Record<string, Buffer>
   /** True if it was sent after STARTTLS. */
   isEncrypted: boolean
 }
@@ -109,8 +114,7 @@ function serveClient(socket: Socket, receiver: SmtpReceiver, certificate?: TestC
 function parsed(lines: string[]): Omit<ReceivedMail, 'from' | 'to' | 'isEncrypted'> {
   const { header, body } = parsePart(lines)
   const boundary = /^multipart\/alternative;.*boundary="([^"]+)"/.exec(header('Content-Type'))?.[1]
-  const parts = boundary === undefined ? [] : body.split(`--${boundary}`).slice(1, -1)
-  const read = parts.map((part) => parsePart(part.replace(/^\n/, '').split('\n')))
+  const read = boundary === undefined ? [] : partsOf(body, boundary)
   const contentOf = (type: string) => {
     const part = read.find((one) => one.header('Content-Type').startsWith(type))
     return part ? decoded(part.body, part.header('Content-Transfer-Encoding')) : ''
@@ -119,8 +123,26 @@ function parsed(lines: string[]): Omit<ReceivedMail, 'from' | 'to' | 'isEncrypte
     messageId: header('Message-ID'),
     autoSubmitted: header('Auto-Submitted'),
     subject: header('Subject'),
+    sender: header('From'),
+    replyTo: header('Reply-To'),
   }
-  return { ...identity, text: contentOf('text/plain'), html: contentOf('text/html') }
+  const pictures = Object.fromEntries(
+    read
+      .filter((part) => part.header('Content-ID') !== '')
+      .map((part) => [part.header('Content-ID').replaceAll(/[<>]/g, ''), Buffer.from(part.body, 'base64')]),
+  )
+  return { ...identity, pictures, text: contentOf('text/plain'), html: contentOf('text/html') }
+}
+
+/** The parts of an e-mail, with those of its parts. */
+function partsOf(body: string, boundary: string): ReturnType<typeof parsePart>[] {
+  const parts = body.split(`--${boundary}`).slice(1, -1)
+  return parts
+    .map((part) => parsePart(part.replace(/^\n/, '').split('\n')))
+    .flatMap((part) => {
+      const inner = /^multipart\/related;.*boundary="([^"]+)"/.exec(part.header('Content-Type'))?.[1]
+      return inner === undefined ? [part] : partsOf(part.body, inner)
+    })
 }
 
 /** The headers of an e-mail or of one of its parts, and the lines after them. */

@@ -2,6 +2,7 @@ import { QPS_LIMIT_MAX } from '@dealer-esim/contract'
 import { createMailServer } from '@dealer-esim/lib/outbound/smtp.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import Type, { type Static } from 'typebox'
+import { inBrand } from '#alerts/mail/brand-mail.ts'
 import { testMail } from '#alerts/mail/mail-texts.ts'
 import { describeVariables } from '#platform/config/describe-config.ts'
 import {
@@ -94,7 +95,8 @@ export const operatorSettingsRoutes: Route[] = [
         throw new Refusal(409, 'NO_MAIL_SERVER', 'No mail server is configured. Set SMTP_URL and MAIL_FROM first.')
       const server = createMailServer(smtpUrl)
       const messageId = `<${deps.ids.uuid()}@console>`
-      const outcome = await server.send({ from: mailFrom, to: person.email, messageId, ...testMail(deps.consoleUrl()) })
+      const mail = await inBrand(deps, mailFrom, { tenantId: null, brand: null }, testMail(deps.consoleUrl()))
+      const outcome = await server.send({ ...mail, to: person.email, messageId })
       server.close()
       if (outcome.kind === 'failed')
         throw new Refusal(422, 'MAIL_FAILED', `The mail server did not accept the e-mail: ${outcome.message}`)

@@ -52,7 +52,7 @@ export const placeOrderRoutes: Route[] = [
       const request = parsed.value
       // The schema above has no such member.
       if (request.validateOnly) throw new Error('a purchase on the console cannot be a dry run')
-      const handOver = handOverOf(deps, params.tenantId, request.packageInfoList)
+      const handOver = await handOverOf(deps, params.tenantId, request.packageInfoList)
       const input = { tenant, request, orderId: deps.ids.uuid(), ...(handOver && { handOver }) }
       // Without the traveller: the log is read by more people, and kept for longer.
       return placeForPerson(deps, input, { action: 'order.place', after: order }, by)

@@ -1,0 +1,45 @@
+import type { Mail } from '@dealer-esim/lib/outbound/smtp.ts'
+import { type Brand, brandFor, UNNAMED_OPERATOR } from '#brands/brand.ts'
+import { type BrandReader, findPictureAt } from '#brands/list-brands.ts'
+import { composeInBrand, type MailText } from './mail-template.ts'
+
+/** Whose e-mail it is: the operator's to people, or to a traveller the dealer's under one of its brands. */
+export interface MailOwner {
+  /** null: the operator's. */
+  tenantId: string | null
+  /** null: the dealer's default one. */
+  brand: string | null
+}
+
+const LOGO = 'logo'
+
+/**
+ * Gives an e-mail the sender's name, the address for replies, and, if it was composed from parts, the look of its brand.
+ * @param mailFrom MAIL_FROM, whose address stays: the mail server may send in its name only
+ */
+export async function inBrand(
+  deps: { db: BrandReader },
+  mailFrom: string,
+  owner: MailOwner,
+  { subject, text, html, parts }: MailText,
+): Promise<Pick<Mail, 'from' | 'replyTo' | 'subject' | 'text' | 'html' | 'inline'>> {
+  const brand = await brandFor({ db: deps.db, links: { publicUrl: '' } }, owner.tenantId, owner.brand)
+  const sender = senderOf(mailFrom, brand)
+  if (parts === undefined || !isNamed(brand)) return { ...sender, subject, text, html }
+  const logo = await findPictureAt(deps.db, brand.icon ?? brand.logoLight)
+  const content = composeInBrand(parts, brand, logo && LOGO)
+  const inline = logo && { inline: [{ cid: LOGO, content: logo, contentType: 'image/png' }] }
+  return { ...sender, subject: content.subject, text: content.text, html: content.html, ...inline }
+}
+
+function senderOf(mailFrom: string, brand: Brand): Pick<Mail, 'from' | 'replyTo'> {
+  const address = /<([^<>]+)>\s*$/.exec(mailFrom)?.[1] ?? mailFrom
+  const name = brand.senderName ?? (isNamed(brand) ? brand.name : undefined)
+  const replyTo = brand.replyTo ?? brand.supportEmail
+  return { from: name === undefined ? mailFrom : { name, address }, ...(replyTo !== undefined && { replyTo }) }
+}
+
+/** False before the operator has set its brand. */
+function isNamed({ isOperator, name }: Brand): boolean {
+  return !isOperator || name !== UNNAMED_OPERATOR
+}

@@ -4,6 +4,7 @@ import { addConsolePages } from '@dealer-esim/gateway/http/console/console-pages
 import { routes } from '@dealer-esim/gateway/http/console/console-routes.ts'
 import { type Access, CONSOLE_API, type Route } from '@dealer-esim/gateway/http/console/kernel/route.ts'
 import { addProbes } from '@dealer-esim/gateway/http/probes/probes-server.ts'
+import { addBrandPictures } from '@dealer-esim/gateway/http/public/brand-pictures.ts'
 import { addDocsRoutes } from '@dealer-esim/gateway/http/public/docs-routes.ts'
 import { addQrRoutes } from '@dealer-esim/gateway/http/public/qr-routes.ts'
 import { supplierApi } from '@dealer-esim/gateway/http/supplier-api.ts'
@@ -27,6 +28,7 @@ export async function routesMarkdown(): Promise<string> {
     section('Suppliers', SUPPLIERS, await registered((app) => supplierApi(app, STUB))),
     section('Travellers and documentation', PUBLIC, [
       ...(await registered((app) => addQrRoutes(app, STUB))),
+      ...(await registered((app) => addBrandPictures(app, STUB))),
       ...(await registered((app) => addDocsRoutes(app, STUB))),
     ]),
     section('Console: pages', PAGES, await registered((app) => addConsolePages(app, PAGE_OPTIONS))),
@@ -85,7 +87,7 @@ const STUB = {
   config: { trustedProxies: [], deployment: 'local' },
   links: { publicUrl: 'http://127.0.0.1' },
 } as unknown as Deps
-const PAGE_OPTIONS = { directory: packageRoot(), prefix: '', ids: STUB.ids, httpsOnly: false }
+const PAGE_OPTIONS = { directory: packageRoot(), prefix: '', ids: STUB.ids, httpsOnly: false, db: STUB.db }
 
 /** Registers an API at a server of its own and reads its routes. Fastify adds a HEAD to each GET: it is not listed. */
 async function registered(register: (app: FastifyInstance) => unknown): Promise<Row[]> {

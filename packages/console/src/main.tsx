@@ -18,6 +18,7 @@ import { cssVariables, theme } from './design/theme.ts'
 import { keepFocusOfBusyButtons } from './layout/busy-focus.ts'
 import { ignoreDoubleSubmits } from './layout/double-submit.ts'
 import { FrontDoor } from './layout/front-door.tsx'
+import { wearBrand } from './people/sign-in/shown-brand.ts'
 import { language } from './strings/strings.ts'
 
 const colorSchemes = localStorageColorSchemeManager({ key: 'color-scheme' })
@@ -26,6 +27,7 @@ const colorSchemes = localStorageColorSchemeManager({ key: 'color-scheme' })
 const nonce = document.querySelector<HTMLMetaElement>('meta[name=style-nonce]')?.content ?? ''
 Object.assign(globalThis, { __webpack_nonce__: nonce })
 document.documentElement.lang = language
+wearBrand()
 watchActivity()
 ignoreDoubleSubmits(window)
 keepFocusOfBusyButtons(document)

@@ -54,6 +54,7 @@ export const dealerSections = [
   page('/wallet', () => import('./wallet/wallet.tsx'), 'WalletPage'),
   page('/prices', () => import('./prices/dealer-prices.tsx'), 'DealerPricesPage'),
   page('/people', () => import('./people/people.tsx'), 'DealerPeople'),
+  page('/brands', () => import('./brands/dealer-brands.tsx'), 'DealerBrands'),
   page('/notices', () => import('./alerts/alerts.tsx'), 'DealerAlerts'),
 ]
 
@@ -97,6 +98,7 @@ export const pages = [
   page('/buy', () => import('./orders/buying/buy.tsx'), 'BuyPage'),
   page('/people', () => import('./people/people.tsx'), 'PeoplePage', isOperator),
   page('/settings', () => import('./operations/operator-settings.tsx'), 'OperatorSettingsPage', isOperator),
+  page('/brand', () => import('./brands/operator-brand.tsx'), 'OperatorBrandPage', isOperator),
   page('/recovery', () => import('./operations/recovery.tsx'), 'RecoveryPage', isOperator),
   page('/cells', () => import('./cells.tsx'), 'CellsPage', isOperator),
   page('/audit', () => import('./operations/audit-log.tsx'), 'AuditPage', mayAudit),
@@ -116,6 +118,7 @@ export const PAGE_DOCS: Readonly<Record<string, string>> = {
   '/tenants/$tenantId/wallet': 'money#your-statement',
   '/tenants/$tenantId/prices': 'prices',
   '/tenants/$tenantId/people': 'console#who-may-do-what',
+  '/tenants/$tenantId/brands': 'brands#brands-of-a-dealer',
   '/tenants/$tenantId/notices': 'console#e-mail',
   '/orders': 'console#orders-and-their-timeline',
   '/tenants/$tenantId/orders/$orderNo': 'console#orders-and-their-timeline',
@@ -147,6 +150,7 @@ export const PAGE_DOCS: Readonly<Record<string, string>> = {
   [SUPPLIER_PAGE]: 'suppliers',
   '/explorer': 'console#explorer-and-signature-debugger',
   '/debugger': 'signing#when-it-does-not-match',
+  '/brand': 'brands',
   '/notices': 'console#e-mail',
   '/adjustments': 'money#a-correction',
   '/top-up-requests': 'portal#pay',

@@ -1,6 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { BRAND_SURFACES, brandColours, contrastOf, SHAPE_CONTRAST_MIN, TEXT_CONTRAST_MIN } from './brand-colours.ts'
+import {
+  BRAND_SURFACES,
+  brandColours,
+  CONSOLE_SURFACES,
+  contrastOf,
+  readableOn,
+  SHAPE_CONTRAST_MIN,
+  TEXT_CONTRAST_MIN,
+} from './brand-colours.ts'
 
 describe('the colours of a brand', () => {
   it.each([
@@ -18,21 +26,25 @@ describe('the colours of a brand', () => {
     expect(Object.values(colours.dark)).toEqual(dark)
   })
 
-  it('are readable for any accent', () => {
+  it.each([
+    ['mails and pages', BRAND_SURFACES],
+    ['the console', CONSOLE_SURFACES],
+  ])('are readable for any accent in %s', (_, surfaces) => {
     const accent = fc.integer({ min: 0, max: 0xffffff }).map((value) => `#${value.toString(16).padStart(6, '0')}`)
     fc.assert(
       fc.property(accent, (chosen) => {
-        const { onAccent, ...schemes } = brandColours(chosen)
+        const { onAccent, ...schemes } = brandColours(chosen, surfaces)
         expect(contrastOf(onAccent, chosen)).toBeGreaterThanOrEqual(TEXT_CONTRAST_MIN)
         for (const scheme of ['light', 'dark'] as const) {
           const { text, edge, tint } = schemes[scheme]
-          for (const surface of [...BRAND_SURFACES[scheme], tint])
+          for (const surface of [...surfaces[scheme], tint])
             expect(contrastOf(text, surface)).toBeGreaterThanOrEqual(TEXT_CONTRAST_MIN)
-          for (const surface of BRAND_SURFACES[scheme])
+          for (const surface of surfaces[scheme])
             expect(contrastOf(edge, surface)).toBeGreaterThanOrEqual(SHAPE_CONTRAST_MIN)
+          expect(contrastOf(readableOn(edge), edge)).toBeGreaterThanOrEqual(TEXT_CONTRAST_MIN)
         }
       }),
-      { numRuns: 2_000 },
+      { numRuns: 1_000 },
     )
   })
 })

@@ -28,21 +28,40 @@ export const ACCENT_PATTERN = '^#[0-9a-f]{6}$'
 export const TEXT_CONTRAST_MIN = 4.5
 export const SHAPE_CONTRAST_MIN = 3
 
-/** The ground and the cards that brand colours lie on. */
-export const BRAND_SURFACES = { light: ['#f6f5f1', '#ffffff'], dark: ['#111416', '#1b1f22'] } as const
+type Surfaces = Readonly<Record<'light' | 'dark', readonly [ground: string, card: string, ...others: string[]]>>
+
+/** What brand colours lie on in mails and on travellers' pages. */
+export const BRAND_SURFACES = {
+  light: ['#f6f5f1', '#ffffff'],
+  dark: ['#111416', '#1b1f22'],
+} as const satisfies Surfaces
+
+/** What they lie on in the console: canvas, surface, and what is hovered or raised. */
+export const CONSOLE_SURFACES = {
+  light: ['#f6f5f2', '#ffffff', '#f3f1ed'],
+  dark: ['#101214', '#191c1f', '#22262a'],
+} as const satisfies Surfaces
 
 /** The share of the accent in the tint, mixed with the card. */
 const TINT_SHARE = { light: 0.09, dark: 0.16 } as const
 const LIGHTNESS_STEP = 0.01
 
 /** Computes the colours of an accent, whichever it is: `#f5b800` has black text on buttons and `#8f6a00` for links. */
-export function brandColours(accent: string): BrandColours {
-  const onAccent = contrastOf('#ffffff', accent) >= TEXT_CONTRAST_MIN ? '#ffffff' : '#000000'
-  return { accent, onAccent, light: coloursIn('light', accent), dark: coloursIn('dark', accent) }
+export function brandColours(accent: string, surfaces: Surfaces = BRAND_SURFACES): BrandColours {
+  return {
+    accent,
+    onAccent: readableOn(accent),
+    light: coloursIn('light', accent, surfaces.light),
+    dark: coloursIn('dark', accent, surfaces.dark),
+  }
 }
 
-function coloursIn(scheme: 'light' | 'dark', accent: string): SchemeColours {
-  const surfaces = BRAND_SURFACES[scheme]
+/** White or black: one of them has a contrast of 4.5 on any colour. */
+export function readableOn(colour: string): string {
+  return contrastOf('#ffffff', colour) >= TEXT_CONTRAST_MIN ? '#ffffff' : '#000000'
+}
+
+function coloursIn(scheme: 'light' | 'dark', accent: string, surfaces: Surfaces['light']): SchemeColours {
   const tint = mix(accent, surfaces[1], TINT_SHARE[scheme])
   const step = scheme === 'light' ? -LIGHTNESS_STEP : LIGHTNESS_STEP
   return {

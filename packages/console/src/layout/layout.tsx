@@ -6,6 +6,7 @@ import { Outlet, useMatches, useRouterState } from '@tanstack/react-router'
 import { lazy, type MouseEvent, Suspense, useEffect } from 'react'
 import { NoAccess, Tabs } from '#parts/page.tsx'
 import { useSession } from '#people/sign-in/session.ts'
+import { consoleName, shownBrand } from '#people/sign-in/shown-brand.ts'
 import { Logo } from '#people/sign-in/sign-in-layout.tsx'
 import { GROUPS, PLANS } from '#prices/price-paths.ts'
 import { t } from '#strings/strings.ts'
@@ -100,9 +101,16 @@ function Brand({ toggle }: { toggle(): void }) {
   return (
     <Group gap="xs" wrap="nowrap" h={36} mb="md" px={4}>
       <Logo size={24} />
-      <Text fw={600} truncate flex={1}>
-        {me.tenant?.clientName ?? t.common.product}
-      </Text>
+      <Box miw={0} flex={1}>
+        <Text fw={600} truncate>
+          {me.tenant?.clientName ?? consoleName}
+        </Text>
+        {me.tenant && shownBrand && (
+          <Text size="xs" c="dimmed" truncate>
+            {consoleName}
+          </Text>
+        )}
+      </Box>
       <CloseButton onClick={toggle} hiddenFrom="sm" aria-label={t.common.close} />
     </Group>
   )

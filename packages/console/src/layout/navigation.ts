@@ -113,6 +113,7 @@ const operatorItems = (me: Me): NavigationItem[] => [
   {
     ...entry(t.operatorSettings.title, IconSettings, [
       { to: '/settings', label: t.operatorSettings.title },
+      { to: '/brand', label: t.brands.title },
       { to: '/people', label: t.people.title },
       AUDIT,
       { to: '/recovery', label: t.recovery.title },
@@ -141,6 +142,7 @@ function dealerItems(me: Me, tenantId: string): NavigationItem[] {
     {
       ...entry(t.settings.title, IconSettings, [
         { to: `${own}/settings`, label: t.settings.title },
+        { to: `${own}/brands`, label: t.brands.dealerTitle },
         ...(mayAudit(me) ? [AUDIT] : []),
       ]),
       isLast: true,

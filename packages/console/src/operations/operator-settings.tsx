@@ -16,7 +16,6 @@ import { UnsavedWarning } from '#parts/unsaved.tsx'
 import { Facts, Hint, TextLink } from '#parts/values.tsx'
 import { isOperatorAdmin, useSession } from '#people/sign-in/session.ts'
 import { interpolate, t } from '#strings/strings.ts'
-import { ContactSettings } from './contact-settings.tsx'
 
 type Variable = GatewayConfiguration['variables'][number]
 
@@ -36,7 +35,6 @@ export function OperatorSettingsPage() {
         <UnsavedWarning>
           <Stack gap="md">
             <Operator />
-            <ContactSettings />
             <Defaults
               key={JSON.stringify(settings.data)}
               settings={settings.data}

@@ -4,6 +4,7 @@ import { Link, useLocation, useMatches } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useRef } from 'react'
 import { DocsLink } from '#docs/docs-link.tsx'
 import { neighboursOf } from '#lists/neighbours.ts'
+import { consoleName } from '#people/sign-in/shown-brand.ts'
 import { interpolate, t } from '#strings/strings.ts'
 import { EmptyState, NoAccessText, StaleAlert } from './load-states.tsx'
 
@@ -24,7 +25,7 @@ interface PageProps {
 export function Page({ title, description, picture, mark, actions, back, children }: PageProps) {
   const docs = useMatches({ select: (matches) => matches.at(-1)?.staticData.docs })
   useEffect(() => {
-    document.title = `${title} · ${t.common.product}`
+    document.title = `${title} · ${consoleName}`
   }, [title])
   return (
     <Stack gap="md" maw="var(--page)" mx="auto">

@@ -46,6 +46,7 @@ export function DealerPage() {
           { to: `${at}/wallet`, label: t.dealers.tabs.wallet },
           { to: `${at}/prices`, label: t.dealers.tabs.prices },
           { to: `${at}/people`, label: t.dealers.tabs.people },
+          { to: `${at}/brands`, label: t.brands.dealerTitle },
           { to: `${at}/notices`, label: t.dealers.tabs.alerts },
         ]}
       />

@@ -232,7 +232,7 @@ it('an order and a send go out under the brand that they name, else the default 
     const transactionId = randomUUID()
     const packageInfoList = [{ packageCode: 'JP_1_7', count: 1, ...line }]
     const { code, data } = await bed.json(bed.dealer, 'esim/order', { transactionId, packageInfoList })
-    if (code !== '000000') return { code, brand: data.brand, esimTranNo: '' }
+    if (code !== '000000') return { code, brand: data.brand, esimTranNo: undefined }
     await bed.order(bed.dealer, transactionId, 'DELIVERED')
     const [{ esimTranNo }] = (await bed.json(bed.dealer, 'esim/query', { transactionId })).data.profileList
     return {
@@ -242,7 +242,10 @@ it('an order and a send go out under the brand that they name, else the default 
     }
   }
   expect(await buy({ brand: 'harbour' })).toMatchObject({ code: '200018', brand: 'harbour' })
-  expect(await buy({ deliverTo: { email: EMAIL, brand: 'harbour' } })).toMatchObject({ code: '200018', brand: 'harbour' })
+  expect(await buy({ deliverTo: { email: EMAIL, brand: 'harbour' } })).toMatchObject({
+    code: '200018',
+    brand: 'harbour',
+  })
   expect(await buy({ brand: 'outlet', language: 'ja' })).toMatchObject({ brand: 'outlet', language: 'ja' })
   const delivered = await buy({ deliverTo: { email: EMAIL, brand: 'outlet' }, language: 'de' })
   expect(delivered).toMatchObject({ brand: 'outlet', language: 'de' })

@@ -105,6 +105,9 @@ function StepAction({ step, setup, onOpen }: { step: StepName; setup: Setup; onO
     case 'supplier':
       if (isOperatorAdmin(me)) return <StepButton label={action} onClick={onOpen} />
       return <Hint>{t.setup.byAdministrator}</Hint>
+    case 'brand':
+      if (isOperatorAdmin(me)) return <LinkButton to="/brand" label={action} />
+      return <Hint>{t.setup.byAdministrator}</Hint>
     case 'webhook':
       return dealer && <StepButton label={action} onClick={onOpen} />
     case 'testOrder':

@@ -26,6 +26,8 @@ export default function SetupDialog({ step, setup, onClose }: SetupDialogProps) 
       return <CatalogueStep onClose={onClose} />
     case 'webhook':
       return dealer && <WebhookStep dealer={dealer} onClose={onClose} />
+    case 'brand': // a page, not a dialog
+      return null
     case 'goLive':
       return <GoLiveDialog onClose={onClose} />
     default:

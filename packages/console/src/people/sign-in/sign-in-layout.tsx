@@ -1,21 +1,24 @@
-import { Anchor, Box, Center, Group, Paper, Stack, Text, Title } from '@mantine/core'
+import { Anchor, Box, Center, Group, Paper, Stack, Text, Title, useComputedColorScheme } from '@mantine/core'
 import { type ReactNode, useEffect } from 'react'
 import { consoleBase } from '#api/call-api.ts'
 import { ErrorText } from '#parts/load-states.tsx'
 import { t } from '#strings/strings.ts'
+import { consoleName, shownBrand } from './shown-brand.ts'
 
 /** The layout of pages outside the console: sign-in, invitation, forced password change. */
 export function SignInLayout(props: { title: string; text?: string; wide?: boolean; children: ReactNode }) {
   const { title, text, wide = false, children } = props
   useEffect(() => {
-    document.title = `${title} · ${t.common.product}`
+    document.title = `${title} · ${consoleName}`
   }, [title])
   return (
     <Center mih="100dvh" p="md" component="main">
       <Stack w="100%" maw={wide ? 680 : 400} gap="lg">
         <Group gap="xs" justify="center">
           <Logo />
-          <Text fw={650}>{t.common.product}</Text>
+          <Text fw={650} className="break">
+            {consoleName}
+          </Text>
         </Group>
         <Paper withBorder p="xl" shadow="sm">
           <Box mb="md">
@@ -45,8 +48,12 @@ export function SignInFailed({ title, message }: { title: string; message: strin
   )
 }
 
-/** The product's logo. */
+/** The operator's logo, or the product's where it has none. */
 export function Logo({ size = 28 }: { size?: number }) {
+  const isDark = useComputedColorScheme() === 'dark'
+  const { icon, logoLight, logoDark } = shownBrand ?? {}
+  const own = (isDark ? logoDark : logoLight) ?? logoLight ?? icon
+  if (own !== undefined) return <img src={own} alt="" height={size} style={{ maxWidth: size * 5 }} />
   return (
     <svg viewBox="0 0 32 32" width={size} height={size} aria-hidden="true">
       <rect width="32" height="32" rx="8" fill="#0c8599" />

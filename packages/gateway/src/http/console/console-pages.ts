@@ -3,6 +3,9 @@ import { join } from 'node:path'
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import fastifyStatic from '@fastify/static'
 import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { BrandReader } from '#brands/list-brands.ts'
+import { pictureAnswer } from '#brands/picture-answer.ts'
+import { createShownBrand, type ShownBrand } from './brands/shown-brand.ts'
 import { CONSOLE_API } from './kernel/route.ts'
 
 export interface PagesOptions {
@@ -13,6 +16,7 @@ export interface PagesOptions {
   ids: Pick<Ids, 'bytes'>
   /** Makes browsers use HTTPS only for this host (HSTS). */
   httpsOnly: boolean
+  db: BrandReader
 }
 
 const NONCE_BYTES = 16
@@ -24,6 +28,7 @@ const CONSOLE = '/console'
  */
 export function addConsolePages(app: FastifyInstance, options: PagesOptions): void {
   const render = pageTemplate(options)
+  const shownBrand = createShownBrand(options.db)
   app.register(async (pages) => {
     pages.addHook('onRoute', (route) => {
       route.config = { access: 'anybody' }
@@ -50,6 +55,10 @@ export function addConsolePages(app: FastifyInstance, options: PagesOptions): vo
         withSecurityHeaders(reply, options, '').type(type).header('Cache-Control', 'max-age=3600').send(body),
       )
     }
+    pages.get<{ Params: { name: string } }>(`${CONSOLE}/brand/:name`, async (request, reply) => {
+      const answer = await pictureAnswer(options.db, request.params.name)
+      return answer ? reply.headers(answer.headers).send(answer.content) : reply.callNotFound()
+    })
     pages.get(CONSOLE, async (_, reply) => reply.redirect(`${options.prefix}${CONSOLE}/`, 308))
     pages.get(`${CONSOLE}/*`, async (request, reply) => {
       if (request.url.startsWith(`${CONSOLE_API}/`)) return reply.callNotFound()
@@ -57,7 +66,7 @@ export function addConsolePages(app: FastifyInstance, options: PagesOptions): vo
       return withSecurityHeaders(reply, options, nonce)
         .type('text/html; charset=utf-8')
         .header('Cache-Control', 'no-store')
-        .send(render!(nonce))
+        .send(render!(nonce, await shownBrand()))
     })
   })
 }
@@ -97,11 +106,27 @@ function refuseUnbuilt(pages: FastifyInstance): void {
 }
 
 /** undefined if the console is not built. */
-function pageTemplate(options: PagesOptions): ((nonce: string) => string) | undefined {
+function pageTemplate(options: PagesOptions): ((nonce: string, brand: ShownBrand | undefined) => string) | undefined {
   const html = readIfExists(join(options.directory, 'index.html'))
   if (html === undefined) return undefined
   const template = html.replace('<base href="/console/" />', `<base href="${options.prefix}${CONSOLE}/" />`)
-  return (nonce) => template.replace('name="style-nonce" content=""', `name="style-nonce" content="${nonce}"`)
+  return (nonce, brand) => {
+    const page = template.replace('name="style-nonce" content=""', `name="style-nonce" content="${nonce}"`)
+    return brand ? withBrand(page, brand) : page
+  }
+}
+
+/** Title, icon, and what the application shows: known with the page, so that nothing changes while it is looked at. */
+function withBrand(page: string, brand: ShownBrand): string {
+  const icon = brand.icon && `<link rel="icon" type="image/png" href="./${brand.icon}" />`
+  return page
+    .replace(/<title>[^<]*<\/title>/, () => `<title>${escapeHtml(brand.name)}</title>`)
+    .replace(/<link rel="icon"[^>]*>/, (own) => icon ?? own)
+    .replace('name="brand" content=""', () => `name="brand" content="${escapeHtml(JSON.stringify(brand))}"`)
+}
+
+function escapeHtml(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }
 
 function readIfExists(path: string): string | undefined {

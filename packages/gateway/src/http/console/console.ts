@@ -49,6 +49,7 @@ export function addConsole(
       prefix: new URL(config.consoleUrl ?? config.publicUrl ?? 'http://local').pathname.replace(/\/$/, ''),
       ids: deps.ids,
       httpsOnly: !isLocal,
+      db: deps.db,
     })
   })
 }

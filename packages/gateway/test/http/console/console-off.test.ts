@@ -28,7 +28,7 @@ it('CONSOLE=off disables the console pages and API, and leaves their address out
 it('a console that has not been built answers with 503 and says how to build it', async () => {
   const app = fastify()
   const directory = join(tmpdir(), 'no-such-console')
-  addConsolePages(app, { directory, prefix: '', ids: systemIds, httpsOnly: false })
+  addConsolePages(app, { directory, prefix: '', ids: systemIds, httpsOnly: false, db: { query: async () => [] } })
   for (const url of ['/console', '/console/', '/console/orders', '/console/assets/index.js', '/console/icon.svg']) {
     const { statusCode, headers, body } = await app.inject({ url })
     expect([url, statusCode, body]).toEqual([url, 503, expect.stringMatching(/not built.*npm run build/)])

@@ -16,6 +16,7 @@ const setup = Type.Object({
     }),
     catalogue: Type.Boolean({ description: 'A package other than those of the sandbox is on sale' }),
     dealer: Type.Boolean({ description: 'A dealer has a person, and something was posted to its wallet' }),
+    brand: Type.Boolean({ description: 'The operator has a name, and an address for questions' }),
     testOrder: Type.Boolean(),
     webhook: Type.Boolean(),
     goLive: Type.Boolean({ description: 'The latest go-live checks found no fault' }),
@@ -95,6 +96,7 @@ async function getSetup({ deps, person }: Context): Promise<Setup> {
                        and seen_at is not null and failure is null) as supplier,
              exists (select from packages join package_suppliers using (package_code)
                      where on_sale and not starts_with(package_code, 'SANDBOX_')) as catalogue,
+             exists (select from operator_settings where contact_name is not null and contact_email is not null) as brand,
              exists (select from orders where order_status = 'DELIVERED') as test_order,
              exists (select from webhook_endpoints where callback_url is not null) as webhook,
              (select package_code from packages where package_code = ${TEST_PACKAGE} and on_sale) as test_package,

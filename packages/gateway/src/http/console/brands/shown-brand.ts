@@ -1,0 +1,50 @@
+import { brandColours, CONSOLE_SURFACES, readableOn, type SchemeColours } from '@dealer-esim/contract'
+import { type Brand, brandFor, UNNAMED_OPERATOR } from '#brands/brand.ts'
+import type { BrandReader } from '#brands/list-brands.ts'
+
+/** The operator's brand, as the console's page brings it along. */
+export interface ShownBrand {
+  name: string
+  /** Relative to /console/. */
+  logoLight?: string
+  logoDark?: string
+  icon?: string
+  /** Absent: the console's own colours. */
+  colours?: Record<'light' | 'dark', { accent: string; onAccent: string; text: string; soft: string }>
+}
+
+/** The page must not wait for a database that does not answer: it then shows the brand of the last time. */
+const READ_MS = 1_000
+
+/** @returns undefined before the operator has set a brand, or while it is not known */
+export function createShownBrand(db: BrandReader): () => Promise<ShownBrand | undefined> {
+  let last: ShownBrand | undefined
+  const read = async () => {
+    last = shownOf(await brandFor({ db, links: { publicUrl: '' } }, null, null))
+    return last
+  }
+  return () => {
+    const timeOut = new Promise<ShownBrand | undefined>((resolve) => {
+      setTimeout(() => resolve(last), READ_MS).unref()
+    })
+    return Promise.race([read().catch(() => last), timeOut])
+  }
+}
+
+function shownOf(brand: Brand): ShownBrand | undefined {
+  const { name, logoLight, logoDark, icon, accent } = brand
+  if (name === UNNAMED_OPERATOR) return undefined
+  const colours = accent === undefined ? undefined : brandColours(accent, CONSOLE_SURFACES)
+  return {
+    name,
+    ...(logoLight && { logoLight: logoLight.slice(1) }),
+    ...(logoDark && { logoDark: logoDark.slice(1) }),
+    ...(icon && { icon: icon.slice(1) }),
+    ...(colours && { colours: { light: schemeOf(colours.light), dark: schemeOf(colours.dark) } }),
+  }
+}
+
+/** Buttons have the colour of the edge, so that a white one is seen on white. */
+function schemeOf({ text, edge, tint }: SchemeColours) {
+  return { accent: edge, onAccent: readableOn(edge), text, soft: tint }
+}

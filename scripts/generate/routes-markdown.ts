@@ -6,7 +6,7 @@ import { type Access, CONSOLE_API, type Route } from '@dealer-esim/gateway/http/
 import { addProbes } from '@dealer-esim/gateway/http/probes/probes-server.ts'
 import { addBrandPictures } from '@dealer-esim/gateway/http/public/brand-pictures.ts'
 import { addDocsRoutes } from '@dealer-esim/gateway/http/public/docs-routes.ts'
-import { addQrRoutes } from '@dealer-esim/gateway/http/public/qr-routes.ts'
+import { addTravellerRoutes } from '@dealer-esim/gateway/http/public/traveller/traveller-routes.ts'
 import { supplierApi } from '@dealer-esim/gateway/http/supplier-api.ts'
 import { packageRoot } from '@dealer-esim/gateway/platform/package-root.ts'
 import fastify, { type FastifyInstance, type RouteOptions } from 'fastify'
@@ -27,7 +27,7 @@ export async function routesMarkdown(): Promise<string> {
     section('Compatible RT API', RT_API, rtRows()),
     section('Suppliers', SUPPLIERS, await registered((app) => supplierApi(app, STUB))),
     section('Travellers and documentation', PUBLIC, [
-      ...(await registered((app) => addQrRoutes(app, STUB))),
+      ...(await registered((app) => addTravellerRoutes(app, STUB))),
       ...(await registered((app) => addBrandPictures(app, STUB))),
       ...(await registered((app) => addDocsRoutes(app, STUB))),
     ]),

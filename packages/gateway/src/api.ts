@@ -13,7 +13,7 @@ import { createForward } from './http/forward.ts'
 import { createLoadShedder } from './http/load-shedding/load-shedder.ts'
 import { addBrandPictures } from './http/public/brand-pictures.ts'
 import { addDocsRoutes } from './http/public/docs-routes.ts'
-import { addQrRoutes } from './http/public/qr-routes.ts'
+import { addTravellerRoutes } from './http/public/traveller/traveller-routes.ts'
 import { httpsOnly, plainFailures, queuePages } from './http/public-pages.ts'
 import { rtApi } from './http/rt/rt-api.ts'
 import { createServer, type ServerParts } from './http/server.ts'
@@ -44,7 +44,7 @@ export async function startApi(deps: Deps): Promise<Running & { port: number }> 
   await registerQueued(server, (app) => {
     plainFailures(app, deps)
     httpsOnly(app, deps)
-    addQrRoutes(app, deps)
+    addTravellerRoutes(app, deps)
     addBrandPictures(app, deps)
     addDocsRoutes(app, deps)
   })

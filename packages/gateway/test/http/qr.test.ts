@@ -15,6 +15,10 @@ import { addPackage, payOrders } from '../harness/shop.ts'
 const PUBLIC_URL = 'https://esim.example.com/a/prefix'
 const FORWARDED = { 'X-Forwarded-For': '203.0.113.7', 'X-Forwarded-Proto': 'https' }
 const FORMATS = ['', '.svg', '.png']
+const IPHONE =
+  'Mozilla/5.0 (iPhone; CPU iPhone OS 18_6 like Mac OS X) AppleWebKit/605.1.15 Version/18.6 Mobile Safari/604.1'
+const ANDROID = 'Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 Chrome/142.0.0.0 Mobile Safari/537.36'
+const DESKTOP = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/142.0.0.0 Safari/537.36'
 /** The confirmation code of the second eSIM. The first one has none. */
 const CONFIRMATION_CODE = '47114711'
 
@@ -89,17 +93,26 @@ describe('qrCodeUrl', () => {
     }
   })
 
-  it('the page offers installation links and codes for manual entry, without any script', async () => {
+  it('the page offers the codes, and this device’s installation link as its only first button', async () => {
     await setStatus('GOT_RESOURCE', 'RELEASED')
     for (const profile of await profiles()) {
-      const { text, headers } = await get(`/qr/${profile.qrCodeUrl.slice(`${PUBLIC_URL}/qr/`.length)}`)
-      for (const link of [profile.appleInstallUrl, profile.androidInstallUrl]) expect(text).toContain(`href="${link}"`)
-      for (const code of [profile.smdpAddress, profile.matchingId, profile.ac])
-        expect(text).toContain(`>${code}</code>`)
-      expect(text).not.toMatch(/<script|\son\w+=|\sstyle=/)
-      expect(headers['content-security-policy']).toMatch(
-        /^default-src 'none'; img-src 'self'; style-src 'sha256-[^']+';/,
-      )
+      const path = profile.qrCodeUrl.slice(PUBLIC_URL.length)
+      for (const [agent, first] of [
+        [IPHONE, profile.appleInstallUrl],
+        [ANDROID, profile.androidInstallUrl],
+        [DESKTOP, undefined],
+      ] as const) {
+        const { text, headers } = await get(path, { 'Sec-Fetch-Dest': 'document', 'User-Agent': agent })
+        expect(/<a class="button screen" href="([^"]+)"/.exec(text)?.[1]).toBe(first)
+        for (const link of [profile.appleInstallUrl, profile.androidInstallUrl])
+          expect(text).toContain(`href="${link}"`)
+        for (const code of [profile.smdpAddress, profile.matchingId, profile.ac])
+          expect(text).toContain(`>${code}</code>`)
+        expect(text).not.toMatch(/\son\w+=|\sstyle=/)
+        const policy = /^default-src 'none'; img-src 'self'; style-src( 'sha256-[^']+')+; script-src 'sha256-[^']+';/
+        expect(headers['content-security-policy']).toMatch(policy)
+        expect(headers['accept-ch']).toBe('Sec-CH-UA-Model')
+      }
     }
   })
 
@@ -116,14 +129,14 @@ describe('qrCodeUrl', () => {
     ['GOT_RESOURCE', null, 200],
     ['GOT_RESOURCE', 'RELEASED', 200],
     ['IN_USE', 'DOWNLOAD', 200],
-    ['GOT_RESOURCE', 'INSTALLATION', 404],
-    ['IN_USE', 'ENABLED', 404],
-    ['IN_USE', 'DISABLED', 404],
-    ['IN_USE', 'DELETED', 404],
-    ['IN_USE', null, 404],
-    ['CANCEL', 'RELEASED', 404],
-    ['REVOKED', 'RELEASED', 404],
-    ['UNUSED_EXPIRED', 'RELEASED', 404],
+    ['GOT_RESOURCE', 'INSTALLATION', 410],
+    ['IN_USE', 'ENABLED', 410],
+    ['IN_USE', 'DISABLED', 410],
+    ['IN_USE', 'DELETED', 410],
+    ['IN_USE', null, 410],
+    ['CANCEL', 'RELEASED', 410],
+    ['REVOKED', 'RELEASED', 410],
+    ['UNUSED_EXPIRED', 'RELEASED', 410],
   ])(
     'the URL of an eSIM with the statuses %s and %s is answered with %i in every format',
     async (esimStatus, smdpStatus, status) => {
@@ -133,10 +146,7 @@ describe('qrCodeUrl', () => {
     },
   )
 
-  it('a modified URL gets the same answer as the URL of an installed eSIM', async () => {
-    await setStatus('IN_USE', 'ENABLED')
-    const installed = await get(`/qr/${token}`)
-    expect(installed.status).toBe(404)
+  it('a modified URL is answered with one page under the operator’s name', async () => {
     await setStatus('GOT_RESOURCE', null)
     const changes = [
       `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`,
@@ -147,9 +157,12 @@ describe('qrCodeUrl', () => {
       `${token}.svg.svg`,
       'any',
     ]
+    expect(await get('/qr/unknown.svg')).toMatchObject({ status: 404, text: '' })
+    const { text: expected } = await get('/qr/unknown')
+    expect(expected).toContain('This link does not lead to an eSIM')
     for (const changed of changes) {
       const { status, text, headers } = await get(`/qr/${changed}`)
-      expect([changed, status, text]).toEqual([changed, 404, installed.text])
+      expect([changed, status, text]).toEqual([changed, 404, expected])
       expect(headers).toMatchObject(PRIVATE)
     }
   })
@@ -209,7 +222,7 @@ describe('information from the seller and the supplier', () => {
     } as const
     await applyReports(node.deps, dealer.tenantId, [{ orderId: orderId!, profileId: found.esimTranNo, report }])
     const { text } = await get(path(found.shareUrl!))
-    expect(text).toContain('20 November 2026 at 09:05 UTC')
+    expect(text).toContain('20 November 2026<small>18:05 Japan Time')
     expect(text).toContain('1 Mbps after 2 GB a day')
     expect(text).not.toContain('kyc.example.com')
     await db.query({ text: 'update packages set description = null, fup_policy = null' })
@@ -253,9 +266,10 @@ describe('shareUrl', () => {
     const after = await get(`/share/${share}`)
     expect(after).toMatchObject({ status: 200, headers: PRIVATE })
     expect(after.text).not.toContain('LPA:1')
-    expect(after.text).toContain('512 MB used of 2 GB')
-    expect(after.text).toContain('value="25"')
-    for (const format of ['.svg', '.png']) expect((await get(`/share/${share}${format}`)).status).toBe(404)
+    expect(after.text).toContain('<bdi>512 MB</bdi> used of <bdi>2 GB</bdi>')
+    expect(after.text).toContain('stroke-dasharray="75 100"')
+    for (const format of ['.svg', '.png'])
+      expect(await get(`/share/${share}${format}`)).toMatchObject({ status: 410, text: '' })
   })
 
   it.each([
@@ -263,11 +277,11 @@ describe('shareUrl', () => {
     ['IN_USE', '10 days', null, 200],
     ['USED_UP', '10 days', null, 200],
     ['USED_EXPIRED', '-89 days', null, 200],
-    ['USED_EXPIRED', '-91 days', null, 404],
+    ['USED_EXPIRED', '-91 days', null, 410],
     ['UNUSED_EXPIRED', null, '-89 days', 200],
-    ['UNUSED_EXPIRED', null, '-91 days', 404],
-    ['CANCEL', null, '10 days', 404],
-    ['REVOKED', '10 days', null, 404],
+    ['UNUSED_EXPIRED', null, '-91 days', 410],
+    ['CANCEL', null, '10 days', 410],
+    ['REVOKED', '10 days', null, 410],
   ])(
     'an eSIM with status %s, expiry in %s and installation deadline in %s is answered with %i',
     async (status, expires, before, http) => {
@@ -281,13 +295,11 @@ describe('shareUrl', () => {
     },
   )
 
-  it('neither link accepts the other’s token, and a modified token looks like a revoked eSIM', async () => {
+  it('neither link accepts the other’s token, and a modified token is not told from any other', async () => {
     await setTimes(null)
     await setStatus('GOT_RESOURCE', null)
     const [share] = (await shareTokens()) as [string]
-    await setStatus('REVOKED', null)
-    const revoked = await get(`/share/${share}`)
-    await setStatus('GOT_RESOURCE', null)
+    const unknown = await get('/share/unknown')
     for (const changed of [
       token,
       share.slice(0, -1),
@@ -295,8 +307,26 @@ describe('shareUrl', () => {
       `${share}.gif`,
       `${token.slice(0, 54)}${share.slice(54)}`,
     ])
-      expect(await get(`/share/${changed}`)).toMatchObject({ status: 404, text: revoked.text, headers: PRIVATE })
+      expect(await get(`/share/${changed}`)).toMatchObject({ status: 404, text: unknown.text, headers: PRIVATE })
     expect((await get(`/qr/${share}`)).status).toBe(404)
+  })
+
+  it('an ended link is a page of its seller without codes, ICCID or contact of anybody else', async () => {
+    await setTimes(null)
+    await setStatus('GOT_RESOURCE', null)
+    const [share] = (await shareTokens()) as [string]
+    const [{ iccid, ac }] = (await profiles()).filter(({ qrCodeUrl }) => qrCodeUrl.endsWith(token)) as [Profile]
+    await setStatus('REVOKED', null)
+    for (const [path, heading] of [
+      [`/share/${share}`, 'This eSIM has ended'],
+      [`/qr/${token}`, 'This code has done its work'],
+    ] as const) {
+      const { status, text, headers } = await get(path)
+      expect([status, headers['content-type']]).toEqual([410, 'text/html; charset=utf-8'])
+      expect(text).toContain(`<h1>${heading}</h1>`)
+      expect(text).toContain(`<p class="brand"><bdi>Test dealer</bdi></p>`)
+      for (const secret of [iccid, ac, token, share]) expect(text).not.toContain(secret)
+    }
   })
 
   it('renewal ends the old link, but keeps the QR link and other eSIMs’ links', async () => {
@@ -307,7 +337,10 @@ describe('shareUrl', () => {
     const [renewed, same] = await shareTokens()
     expect(same).toBe(untouched)
     expect(renewed).not.toBe(share)
-    expect([(await get(`/share/${share}`)).status, (await get(`/share/${renewed}`)).status]).toEqual([404, 200])
+    const replaced = await get(`/share/${share}`)
+    expect([replaced.status, (await get(`/share/${renewed}`)).status]).toEqual([410, 200])
+    expect(replaced.text).toContain('<h1>There is a newer link</h1>')
+    expect(replaced.text).not.toContain(renewed)
     expect((await get(`/qr/${token}`)).status).toBe(200)
     const entries = await node.deps.db.query({
       text: `select subject from audit_log where action = 'profile.renew_share_link'`,

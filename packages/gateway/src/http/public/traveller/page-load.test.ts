@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { qrFormatFor } from './qr-routes.ts'
+import { qrFormatFor } from './page-load.ts'
 
 const BROWSER = 'Mozilla/5.0 (iPhone; CPU iPhone OS 15_0 like Mac OS X) AppleWebKit/605.1.15 Version/15.0 Safari/604.1'
 const PREVIEW = 'WhatsApp/2.23.20.0'

@@ -1,0 +1,17 @@
+/** Adds a button beside each code. Without the script there is none, and one tap selects a whole code. */
+export const COPY_SCRIPT = `
+if (navigator.clipboard) for (const code of document.querySelectorAll('.code code')) {
+  const button = document.createElement('button')
+  const { copy, copied } = document.body.dataset
+  button.type = 'button'
+  button.className = 'copy'
+  button.textContent = copy
+  button.setAttribute('aria-label', copy + ': ' + code.parentNode.firstChild.textContent)
+  button.onclick = async () => {
+    await navigator.clipboard.writeText(code.textContent)
+    button.textContent = copied
+    setTimeout(() => { button.textContent = copy }, 2000)
+  }
+  code.after(button)
+}
+`

@@ -1,0 +1,271 @@
+import { brandColours, ESIM_STATUSES } from '@dealer-esim/contract'
+import { describe, expect, it } from 'vitest'
+import { getLanguages } from '#esims/languages/language.ts'
+import type { InstallCodes, TravellerEsim } from '#esims/qr/traveller-esim.ts'
+import { devicesPage } from './devices-page.ts'
+import { endedPage, unknownPage } from './ended-pages.ts'
+import { installPage } from './install-page.ts'
+import type { Reader } from './page.ts'
+import { phoneOf } from './phone.ts'
+import { statusPage } from './status-page.ts'
+
+const GIGABYTE = 1_000_000_000n
+const IPHONE = phoneOf({ 'user-agent': 'Mozilla/5.0 (iPhone; CPU iPhone OS 18_6 like Mac OS X) Mobile/15E148' })
+const ANDROID = phoneOf({ 'user-agent': 'Mozilla/5.0 (Linux; Android 14; SM-S921B) Chrome/140.0.0.0 Mobile' })
+const DESKTOP = phoneOf({})
+
+const ESIM: TravellerEsim = {
+  ...{ tenantId: 't', profileId: 'p', tenantName: 'Lotus <Travel>', packageName: 'Japan 10 GB 7 days' },
+  facts: {
+    dataType: 'TOTAL',
+    volume: 10n * GIGABYTE,
+    days: 7,
+    activationPolicy: 'ON_FIRST_NETWORK',
+    locations: ['JP'],
+  },
+  ...{ description: null, fupPolicy: null, iccid: '8985200000000000017', apn: null, msisdn: null },
+  ...{ esimStatus: 'IN_USE', suspended: false, totalVolume: 10n * GIGABYTE, orderUsage: 3n * GIGABYTE },
+  usageUpdateTime: new Date('2026-11-20T13:28:09Z'),
+  installBefore: new Date('2027-05-01T00:00:00Z'),
+  installationTime: null,
+  expiredTime: new Date('2026-12-20T10:00:00Z'),
+}
+
+const CODES: InstallCodes = {
+  ...{ ac: 'LPA:1$a.example.com$M', smdpAddress: 'a.example.com', matchingId: 'M' },
+  ...{ isConfirmationCodeRequired: false, confirmationCode: null, kycUrl: null },
+}
+
+function reader(parts: Partial<Reader> = {}): Reader {
+  const languages = [...getLanguages().values()]
+  const colours = brandColours('#b8336a')
+  return {
+    language: getLanguages().get('en')!,
+    languages,
+    brand: { name: 'Lotus <Travel>', isOperator: false, colours, accentInk: colours.onAccent, legalLinks: [] },
+    seller: 'Lotus <Travel>',
+    phone: IPHONE,
+    ...parts,
+  }
+}
+
+/** The facts of the page by name. */
+function factsOf(page: string): Record<string, string> {
+  const plain = (text: string) =>
+    text.replaceAll('<small>', ', ').replaceAll(/<[^>]*>|\u202f/g, (tag) => (tag === '\u202f' ? ' ' : ''))
+  return Object.fromEntries(
+    [...page.matchAll(/<dt>(.*?)<\/dt><dd>(.*?)<\/dd>/g)].map(([, name, value]) => [name, plain(value!)]),
+  )
+}
+
+const install = (codes: Partial<InstallCodes> = {}, esim: Partial<TravellerEsim> = {}, parts: Partial<Reader> = {}) =>
+  installPage(reader(parts), 'token', { ...ESIM, ...esim }, { ...CODES, ...codes })
+const status = (esim: Partial<TravellerEsim> = {}, parts: Partial<Reader> = {}) =>
+  statusPage(reader(parts), { ...ESIM, ...esim })
+
+describe('every page', () => {
+  const pages = {
+    install: install(),
+    status: status(),
+    devices: devicesPage(reader()),
+    ended: endedPage(reader(), { kind: 'ENDED', esim: ESIM }),
+    used: endedPage(reader(), { kind: 'USED', esim: ESIM }),
+    replaced: endedPage(reader(), { kind: 'REPLACED', esim: ESIM }),
+    mistyped: unknownPage(reader()),
+  }
+
+  it.each(Object.entries(pages))('%s names its seller, escaped, and has every symbol that it uses', (_, page) => {
+    expect(page).toContain('<p class="brand"><bdi>Lotus &lt;Travel&gt;</bdi></p>')
+    const used = new Set([...page.matchAll(/<use href="#([\w-]+)"/g)].map(([, name]) => name))
+    const drawn = new Set([...page.matchAll(/<symbol id="([\w-]+)"/g)].map(([, name]) => name))
+    expect(drawn).toEqual(used)
+    expect(page).not.toMatch(/undefined|\{\w+\}(?![^<]*<\/style>)(?![^<]*<\/script>)/)
+  })
+
+  it('has less than 20 kB without its pictures, in each language and on each device', () => {
+    const sizeOf = (page: string) => Buffer.byteLength(page.replaceAll(/<svg.*?<\/svg>/gs, ''))
+    const sizes = [...getLanguages().values()].flatMap((language) =>
+      [IPHONE, ANDROID, DESKTOP].map((phone) => [
+        language.tag,
+        phone.kind,
+        sizeOf(install({}, {}, { language, phone })),
+      ]),
+    )
+    expect(sizes.filter(([, , size]) => Number(size) >= 20_000)).toEqual([])
+  })
+})
+
+describe('the page of an eSIM that is not installed', () => {
+  it('shows the package contents and fair use policy, before and after the installation', () => {
+    const terms = { description: 'Includes 100 minutes of calls.', fupPolicy: '1 Mbps after <2> GB a day' }
+    const shown = {
+      'About this package': 'Includes 100 minutes of calls.',
+      'Fair use': '1 Mbps after &lt;2&gt; GB a day',
+    }
+    expect(factsOf(install({}, terms))).toMatchObject(shown)
+    expect(factsOf(status(terms))).toMatchObject(shown)
+    expect(status()).not.toContain('About this package')
+  })
+
+  it('says what it is, until when it can be installed and when it starts, at the time of the destination', () => {
+    const page = install()
+    expect(page).toContain('<h1><bdi>Japan</bdi> <span>10 GB · 7 days</span></h1>')
+    expect(page).toContain('<img class="flag" src="../flags/JP.svg"')
+    expect(factsOf(page)).toEqual({
+      'Install before': '1 May 2027, 09:00 Japan Time',
+      Starts: 'On your first connection there',
+    })
+  })
+
+  it('links to the traveller’s identity check', () => {
+    const link = 'href="https://kyc.example.com/a?b=1&amp;c=2"'
+    expect(install({ kycUrl: 'https://kyc.example.com/a?b=1&c=2' })).toContain(link)
+    expect(install()).not.toContain('identity')
+  })
+
+  it('shows the confirmation code on the screen, never on paper, or says to ask for it', () => {
+    const page = install({ isConfirmationCodeRequired: true, confirmationCode: '47<11>' })
+    expect(page.match(/47&lt;11&gt;/g)).toHaveLength(1)
+    expect(page).toContain('<div class="card pad screen"><div class="code"><span>Confirmation code')
+    expect(install({ isConfirmationCodeRequired: true })).toContain('Ask for it before you begin')
+    expect(install()).not.toMatch(/confirmation code/i)
+  })
+
+  it('shows a known access point once, before and after the installation', () => {
+    for (const page of [install, (_: object, esim: object) => status(esim)]) {
+      expect(page({}, { apn: 'plus<1>' }).match(/<code [^>]*>plus&lt;1&gt;<\/code>/g)).toHaveLength(1)
+      expect(page({}, {})).not.toContain('APN')
+    }
+  })
+
+  it('names the countries of a package for several, and no flag', () => {
+    const facts = { ...ESIM.facts!, locations: ['JP', 'KR', '!RG'] }
+    const page = install({}, { facts, packageName: '2 countries 10 GB 7 days' })
+    expect(page).toContain('<h1><bdi>2 countries</bdi> <span>10 GB · 7 days</span></h1>')
+    expect(page).toContain('<p>Japan, South Korea</p>'.replace(', ', ' '))
+    expect(page).not.toContain('/flags/')
+  })
+})
+
+describe('the first button', () => {
+  const links = (page: string) =>
+    [...page.matchAll(/<a class="button( second| screen)" href="(https:[^"]+)"/g)].map(([, kind, url]) => [
+      kind,
+      new URL(url!).host,
+    ])
+  it.each([
+    [
+      'an iPhone',
+      IPHONE,
+      [
+        [' screen', 'esimsetup.apple.com'],
+        [' second', 'esimsetup.android.com'],
+      ],
+    ],
+    [
+      'an Android phone',
+      ANDROID,
+      [
+        [' screen', 'esimsetup.android.com'],
+        [' second', 'esimsetup.apple.com'],
+      ],
+    ],
+    [
+      'a desktop',
+      DESKTOP,
+      [
+        [' second', 'esimsetup.apple.com'],
+        [' second', 'esimsetup.android.com'],
+      ],
+    ],
+    [
+      'an iPhone that opens no such links',
+      phoneOf({ 'user-agent': 'Mozilla/5.0 (iPhone; CPU iPhone OS 17_3_1 like Mac OS X)' }),
+      [
+        [' second', 'esimsetup.apple.com'],
+        [' second', 'esimsetup.android.com'],
+      ],
+    ],
+  ])('is that of %s, and the other system’s is behind “another phone”', (_, phone, expected) => {
+    const page = install({}, {}, { phone })
+    expect(links(page)).toEqual(expected)
+    expect(page.includes('qr big')).toBe(phone.kind === 'desktop')
+  })
+
+  it('opens the steps of a Samsung phone on one, and those of a Pixel on others', () => {
+    const open = (page: string) => /name="maker" open><summary>.*?<span>(.*?)<\/span>/.exec(page)?.[1]
+    expect(open(install({}, {}, { phone: ANDROID }))).toBe('<bdi>Samsung Galaxy</bdi>')
+    expect(open(install({}, {}, { phone: { ...ANDROID, isSamsung: false } }))).toBe('Pixel, and most other phones')
+  })
+})
+
+describe('the page after the installation', () => {
+  it('shows status, usage, report time and validity', () => {
+    const page = status()
+    expect(factsOf(page)).toEqual({ 'Valid until': '20 December 2026, 19:00 Japan Time' })
+    for (const part of [
+      '<span class="state on">In use</span>',
+      'aria-label="7 GB left of 10 GB"',
+      'stroke-dasharray="70 100"',
+    ])
+      expect(page).toContain(part)
+    expect(page).toContain(
+      '<bdi>3 GB</bdi> used of <bdi>10 GB</bdi>. Reported: <bdi>20 November 2026, 22:28 Japan Time</bdi>',
+    )
+  })
+
+  it('shows no code, QR code or installation link', () => {
+    const page = status()
+    for (const part of ['LPA:', 'token', 'esimsetup']) expect(page).not.toContain(part)
+  })
+
+  it('shows a different text for each status that has a page', () => {
+    const shown = ESIM_STATUSES.filter((one) => one !== 'CANCEL' && one !== 'REVOKED')
+    const texts = shown.map((esimStatus) => /class="state(?: on)?">(.*?)</.exec(status({ esimStatus }))?.[1])
+    expect(new Set(texts).size).toBe(shown.length)
+    expect(status({ suspended: true })).toContain('<span class="state">Suspended</span>')
+  })
+
+  it.each([
+    [
+      'nothing reported yet',
+      { orderUsage: null, usageUpdateTime: null },
+      '<b>10 GB</b>',
+      'No usage has been reported yet.',
+    ],
+    [
+      'more used than it has',
+      { orderUsage: 11n * GIGABYTE },
+      '<b>0 GB</b>',
+      '<bdi>11 GB</bdi> used of <bdi>10 GB</bdi>',
+    ],
+    ['unlimited data', { totalVolume: null }, '<b>Unlimited</b>', '3 GB used of Unlimited'],
+    [
+      'less than a gigabyte',
+      { totalVolume: GIGABYTE / 2n, orderUsage: GIGABYTE / 8n },
+      '<b>375 MB</b>',
+      'of <bdi>500 MB</bdi>',
+    ],
+  ])('shows only what is known about an eSIM with %s', (_, esim, ...parts) => {
+    const page = status(esim)
+    for (const part of parts) expect(page).toContain(part)
+  })
+
+  it('shows the installation deadline only while it matters, and the number and installation time if there are any', () => {
+    const unused = factsOf(status({ esimStatus: 'GOT_RESOURCE', expiredTime: null }))
+    expect(unused).toEqual({ 'Install before': '1 May 2027, 09:00 Japan Time' })
+    const known = { msisdn: '+85200000000', installationTime: new Date('2026-11-20T09:05:00Z') }
+    expect(factsOf(status(known))).toMatchObject({
+      'Phone number': '+85200000000',
+      Installed: '20 November 2026, 18:05 Japan Time',
+    })
+  })
+
+  it('leads to the seller’s own shop for more data, if it has one', () => {
+    const { brand } = reader()
+    expect(status()).not.toContain('Get more data')
+    expect(status({}, { brand: { ...brand, topUpUrl: 'https://shop.example/?a&b' } })).toContain(
+      'href="https://shop.example/?a&amp;b"',
+    )
+  })
+})

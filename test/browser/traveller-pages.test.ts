@@ -1,0 +1,239 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { brandColours } from '@dealer-esim/contract'
+import { getLanguages } from '@dealer-esim/gateway/esims/languages/language.ts'
+import { qrSvg } from '@dealer-esim/gateway/esims/qr/qr-picture.ts'
+import type { InstallCodes, TravellerEsim } from '@dealer-esim/gateway/esims/qr/traveller-esim.ts'
+import { DOCS_ICON } from '@dealer-esim/gateway/http/public/docs-style.ts'
+import { devicesPage } from '@dealer-esim/gateway/http/public/traveller/devices-page.ts'
+import { endedPage } from '@dealer-esim/gateway/http/public/traveller/ended-pages.ts'
+import { installPage } from '@dealer-esim/gateway/http/public/traveller/install-page.ts'
+import { policyOf, type Reader } from '@dealer-esim/gateway/http/public/traveller/page.ts'
+import { phoneOf } from '@dealer-esim/gateway/http/public/traveller/phone.ts'
+import { statusPage } from '@dealer-esim/gateway/http/public/traveller/status-page.ts'
+import axe from 'axe-core'
+import Fastify, { type FastifyInstance } from 'fastify'
+import type { Browser, Locator, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { isBrowserAvailable, launchChromium } from './chromium.ts'
+
+const MATCHING_ID = 'K2-9XQ4TJ-1YB7PD-0000-1111-2222-3333'
+const AC = `LPA:1$a-rather-long-name.rsp.smdp.example.com$${MATCHING_ID}$$1`
+const CODES: InstallCodes = {
+  ...{ ac: AC, smdpAddress: 'a-rather-long-name.rsp.smdp.example.com', matchingId: MATCHING_ID },
+  ...{ isConfirmationCodeRequired: true, confirmationCode: '4711-0000' },
+  kycUrl: 'https://identity.example.com/checks/a-rather-long-name-0000-1111-2222-3333',
+}
+const ESIM: TravellerEsim = {
+  ...{
+    tenantId: 't',
+    profileId: 'p',
+    tenantName: 'Lotus Travel',
+    packageName: 'South Georgia and the South Sandwich Islands 10 GB/day',
+  },
+  facts: {
+    dataType: 'DAILY',
+    volume: 10_000_000_000n,
+    days: 30,
+    activationPolicy: 'ON_FIRST_NETWORK',
+    locations: ['GS'],
+  },
+  ...{
+    description: 'Includes 100 minutes of calls.',
+    fupPolicy: 'At most 1 Mbps after 2 GB a day',
+    iccid: '8985200000000000017',
+  },
+  ...{ apn: 'plus.example', msisdn: '+85200000000', esimStatus: 'IN_USE', suspended: true },
+  ...{ totalVolume: 10_000_000_000n, orderUsage: 3_700_000_000n, usageUpdateTime: new Date('2026-11-20T13:28:09Z') },
+  ...{ installBefore: new Date('2027-05-27T17:04:00Z'), installationTime: new Date('2026-11-20T09:05:00Z') },
+  expiredTime: new Date('2026-12-20T10:00:00Z'),
+}
+const PHONES = {
+  iphone: phoneOf({ 'user-agent': 'Mozilla/5.0 (iPhone; CPU iPhone OS 18_6 like Mac OS X) Mobile/15E148' }),
+  desktop: phoneOf({}),
+}
+const colours = brandColours('#f5b800')
+
+function readerOf(tag: string, phone: keyof typeof PHONES): Reader {
+  const languages = [...getLanguages().values()]
+  const brand = {
+    ...{
+      name: 'Lotus Travel',
+      isOperator: false,
+      colours,
+      accentInk: colours.onAccent,
+      topUpUrl: 'https://shop.example/',
+    },
+    ...{ supportEmail: 'help@a-rather-long-name-of-a-shop.example', supportPhone: '+44 20 7946 0018' },
+    legalLinks: [{ label: 'Terms', url: 'https://shop.example/terms' }],
+  }
+  return { language: getLanguages().get(tag)!, languages, brand, seller: 'Lotus Travel', phone: PHONES[phone] }
+}
+
+const PAGES = {
+  install: (reader: Reader) => installPage(reader, 'token', ESIM, CODES),
+  status: (reader: Reader) => statusPage(reader, ESIM),
+  replaced: (reader: Reader) => endedPage(reader, { kind: 'REPLACED', esim: ESIM }),
+  devices: (reader: Reader) => devicesPage(reader),
+}
+
+/** The travellers' pages in a browser, under their policy. */
+describe.skipIf(!isBrowserAvailable())('a traveller’s page in a browser', () => {
+  let app: FastifyInstance
+  let browser: Browser
+  let baseUrl: string
+
+  beforeAll(async () => {
+    app = Fastify()
+    app.get<{ Querystring: { kind: keyof typeof PAGES; phone: keyof typeof PHONES; tag: string } }>(
+      '/share/token',
+      ({ query: { kind, phone, tag } }, reply) => {
+        const reader = readerOf(tag, phone)
+        reply.header('content-security-policy', policyOf(reader.brand)).type('text/html; charset=utf-8')
+        return reply.send(PAGES[kind](reader))
+      },
+    )
+    app.get('/share/token.svg', (_, reply) => reply.type('image/svg+xml').send(qrSvg(AC)))
+    app.get('/*', (_, reply) => reply.type('image/svg+xml').send(DOCS_ICON))
+    baseUrl = await app.listen({ host: '127.0.0.1', port: 0 })
+    browser = await launchChromium()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await app?.close()
+  })
+
+  const urlOf = (tag: string, phone: keyof typeof PHONES, kind: keyof typeof PAGES) =>
+    `${baseUrl}/share/token?tag=${tag}&phone=${phone}&kind=${kind}`
+  const open = async (page: Page, tag: string, phone: keyof typeof PHONES, kind: keyof typeof PAGES) => {
+    await page.goto(urlOf(tag, phone, kind))
+    await page.evaluate(() => {
+      for (const details of document.querySelectorAll('details')) {
+        details.removeAttribute('name') // so that all can be open
+        details.open = true
+      }
+    })
+  }
+  /** The elements that are wider than the screen; none if nothing can be scrolled to the side. */
+  const overflow = (page: Page) =>
+    page.evaluate(() => {
+      const { scrollWidth, clientWidth } = document.documentElement
+      if (scrollWidth <= clientWidth) return []
+      const isWide = (element: Element) => {
+        const { left, right } = element.getBoundingClientRect()
+        return left < -0.5 || right > clientWidth + 0.5
+      }
+      const wide = [...document.querySelectorAll('body *')].filter(isWide)
+      return [`${scrollWidth} > ${clientWidth}`, ...wide.map((element) => element.outerHTML.slice(0, 100))]
+    })
+
+  test('fits 320 px and a desktop in each language, light and dark, with everything open', async () => {
+    const page = await browser.newPage()
+    const faults = []
+    for (const tag of getLanguages().keys())
+      for (const [phone, kind, width] of [
+        ['iphone', 'install', 320],
+        ['desktop', 'install', 1280],
+        ['iphone', 'status', 320],
+      ] as const) {
+        await page.setViewportSize({ width, height: 800 })
+        await open(page, tag, phone, kind)
+        for (const colorScheme of ['light', 'dark'] as const) {
+          await page.emulateMedia({ colorScheme })
+          const wide = await overflow(page)
+          if (wide.length > 0) faults.push([tag, phone, kind, width, colorScheme, ...wide])
+        }
+      }
+    expect(faults).toEqual([])
+    await page.close()
+  })
+
+  test.each([
+    ['en', 'install'],
+    ['en', 'status'],
+    ['en', 'devices'],
+    ['ar', 'install'],
+    ['he', 'replaced'],
+  ] as const)('in %s has no accessibility violations and breaks no rule of its policy: %s', async (tag, kind) => {
+    const page = await browser.newPage({ viewport: { width: 390, height: 844 } })
+    const browserErrors: string[] = []
+    page.on('console', (message) => message.type() === 'error' && browserErrors.push(message.text()))
+    await page.goto(urlOf(tag, 'iphone', kind), { waitUntil: 'load' })
+    await page.evaluate(axe.source) // through the debugger, which the policy does not affect
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      const { violations } = await page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run())
+      expect(violations.map(({ id, nodes }) => [id, nodes.map((node) => node.html)])).toEqual([])
+    }
+    expect(browserErrors).toEqual([])
+    await page.close()
+  })
+
+  test('runs from right to left in Arabic, but its codes do not', async () => {
+    const page = await browser.newPage({ viewport: { width: 390, height: 844 } })
+    await open(page, 'ar', 'iphone', 'install')
+    const left = async (selector: string) => (await page.locator(selector).first().boundingBox())!.x
+    expect(await left('.letter')).toBeGreaterThan(await left('.lang'))
+    expect(await left('.pic')).toBeGreaterThan(await left('.steps h3'))
+    const directions = await page.evaluate(() => [
+      getComputedStyle(document.body).direction,
+      getComputedStyle(document.querySelector('code')!).direction,
+    ])
+    expect(directions).toEqual(['rtl', 'ltr'])
+    await page.close()
+  })
+
+  test('selects the whole code with one tap, and copies it with another', async () => {
+    const context = await browser.newContext({
+      viewport: { width: 390, height: 844 },
+      permissions: ['clipboard-read', 'clipboard-write'],
+    })
+    const page = await context.newPage()
+    await open(page, 'en', 'iphone', 'install')
+    await page.getByText(MATCHING_ID, { exact: true }).last().click()
+    expect(await page.evaluate(() => String(getSelection()))).toBe(MATCHING_ID)
+    await page.getByRole('button', { name: 'Copy: Activation code' }).click()
+    await page.getByText('Copied').waitFor()
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(MATCHING_ID)
+    await context.close()
+  })
+
+  test('works without JavaScript: nothing but the copy buttons is missing', async () => {
+    const context = await browser.newContext({ viewport: { width: 320, height: 800 }, javaScriptEnabled: false })
+    const page = await context.newPage()
+    await page.goto(urlOf('en', 'iphone', 'install'))
+    await page.getByText('Use another phone').click()
+    await page.getByRole('img', { name: 'QR code that installs the eSIM' }).waitFor()
+    await page.getByText('English').first().click()
+    expect(await page.getByRole('link', { name: '日本語' }).getAttribute('href')).toBe('?lang=ja')
+    expect(await page.getByRole('button').count()).toBe(0)
+    await context.close()
+  })
+
+  test('shows a QR code that decodes to the activation code, on a screen and on paper, in the dark too', async () => {
+    const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, colorScheme: 'dark' })
+    await page.goto(urlOf('en', 'desktop', 'install'))
+    expect(await decode(page.locator('img.qr'))).toBe(AC)
+    await page.emulateMedia({ media: 'print' })
+    expect(await decode(page.locator('.paper img'))).toBe(AC)
+    expect(await page.locator('.button').first().isVisible()).toBe(false)
+    await page.close()
+  })
+
+  /** Reads a QR code as it is drawn. The picture is decoded in a page without a policy. */
+  async function decode(locator: Locator): Promise<string | undefined> {
+    const png = (await locator.screenshot()).toString('base64')
+    const blank = await browser.newPage()
+    await blank.evaluate(readFileSync(createRequire(import.meta.url).resolve('jsqr'), 'utf8'))
+    const text = await blank.evaluate(async (data) => {
+      const picture = await createImageBitmap(await (await fetch(`data:image/png;base64,${data}`)).blob())
+      const context = new OffscreenCanvas(picture.width, picture.height).getContext('2d')!
+      context.drawImage(picture, 0, 0)
+      const pixels = context.getImageData(0, 0, picture.width, picture.height)
+      const { jsQR } = globalThis as unknown as { jsQR: typeof import('jsqr')['default'] }
+      return jsQR(pixels.data, picture.width, picture.height)?.data
+    }, png)
+    await blank.close()
+    return text
+  }
+})

@@ -193,7 +193,7 @@ function SendForm(props: { path: string; traveller: ProfileRow['traveller']; rec
   }
   return (
     <form className="no-print" aria-label={t.esims.sendLink} onSubmit={submit}>
-      <Group gap="xs" align="end">
+      <Group gap="xs" align="end" className="ticket-send">
         <TextInput
           className="grow"
           name="name"
@@ -228,15 +228,16 @@ function SendForm(props: { path: string; traveller: ProfileRow['traveller']; rec
   )
 }
 
-/** What has become of it: sent, opened, installed. */
+/** What has become of it: sent to whom, opened, installed. */
 function Progress({ profile }: { profile: ProfileRow }) {
-  const { sendStatus, sentAt } = profile
+  const { sendStatus, sentAt, traveller } = profile
   if (sendStatus === null && !isInstalled(profile)) return null
   return (
     <Group gap="md" className="no-print" data-sent={sendStatus}>
       {sendStatus !== null && (
         <StatusMark tone={sendStatus === 'FAILED' ? 'bad' : sendStatus === 'QUEUED' ? 'busy' : 'ok'}>
           {interpolate(t.esims.sendStatuses[sendStatus], { time: formatTime(sentAt ?? '') })}
+          {traveller && <span data-from-gateway>{` · ${traveller.email}`}</span>}
         </StatusMark>
       )}
       {isInstalled(profile) && <StatusMark tone="ok">{t.esims.isInstalled}</StatusMark>}

@@ -2,7 +2,7 @@ import { LINE_COUNT_MAX } from '@dealer-esim/contract'
 import type { WalletView } from '@dealer-esim/gateway/http/console/wallet/wallet.ts'
 import { ActionIcon, Alert, Button, Group, NumberInput, TextInput } from '@mantine/core'
 import { IconMinus, IconPlus, IconX } from '@tabler/icons-react'
-import { type FormEvent, type KeyboardEvent, useRef, useState } from 'react'
+import { type FormEvent, type KeyboardEvent, type ReactNode, type RefObject, useEffect, useRef, useState } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'
 import { packageTitleText } from '#catalogue/package-title.ts'
 import { formFields } from '#parts/form-values.ts'
@@ -132,14 +132,34 @@ export function Cart({ tenantId, transactionId, lines, isMailPossible, onChange,
           {lines.length > 0 && [lines.map(({ offer }) => packageTitleText(offer.name)).join(', '), summary].join('. ')}
         </div>
       </aside>
-      <div className="purchase-bar">
+      <PurchaseBar of={card}>
         <span className="grow">
           <b>{count === 0 ? t.portal.emptyPurchase : plural(t.portal.inPurchase, count, { price })}</b>
           <small>{interpolate(t.portal.afterIt, { after: formatMoney(after, currencyCode) })}</small>
         </span>
         {count > 0 && <Button onClick={review}>{t.portal.review}</Button>}
-      </div>
+      </PurchaseBar>
     </>
+  )
+}
+
+/** On small screens, the purchase in one line, while its button is not in view. */
+function PurchaseBar({ of: card, children }: { of: RefObject<HTMLElement | null>; children: ReactNode }) {
+  const [isBuyShown, setIsBuyShown] = useState(false)
+  useEffect(() => {
+    const button = card.current?.querySelector('[data-buy]')
+    if (!button) return
+    const observer = new IntersectionObserver(([entry]) => setIsBuyShown(entry?.isIntersecting === true), {
+      // What lies under the bar and the tabs is not in view.
+      rootMargin: '0px 0px -120px 0px',
+    })
+    observer.observe(button)
+    return () => observer.disconnect()
+  }, [card])
+  return (
+    <div className="purchase-bar" hidden={isBuyShown}>
+      {children}
+    </div>
   )
 }
 
@@ -149,7 +169,7 @@ function Traveller() {
   return (
     <fieldset className="purchase-traveller">
       <legend>{t.portal.traveller}</legend>
-      <Group gap="xs" wrap="nowrap">
+      <Group gap="xs" className="purchase-fields">
         <TextInput
           name="name"
           aria-label={t.esims.travellerName}

@@ -89,9 +89,9 @@ function EarlierPress({ order, press }: { order: OrderDetail; press: Press }) {
   if (!isOther && wanted === undefined && (first === undefined || press.email !== undefined)) return null
   return (
     <Alert color="orange" role="alert" title={t.portal.earlierPress} data-earlier-press>
-      {isOther && <p>{t.portal.changesNotBought}</p>}
-      {first !== undefined && <p>{interpolate(t.portal.goesToFirst, { email: first })}</p>}
-      {wanted !== undefined && <p>{interpolate(t.portal.sendToSecond, { email: wanted })}</p>}
+      {isOther && <div>{t.portal.changesNotBought}</div>}
+      {first !== undefined && <div>{interpolate(t.portal.goesToFirst, { email: first })}</div>}
+      {wanted !== undefined && <div>{interpolate(t.portal.sendToSecond, { email: wanted })}</div>}
     </Alert>
   )
 }
@@ -115,6 +115,7 @@ function Sentence({ order, isReady }: { order: OrderDetail; isReady: boolean }) 
     balance: formatMoney(balanceAfter, currencyCode),
   })
   const [to] = deliverTo
+  const sent = profiles.find(({ traveller }) => traveller?.email === to?.email)?.sendStatus ?? 'QUEUED'
   const last = Math.max(...profiles.map((profile) => Date.parse(profile.createdAt)))
   const took = formatDuration(Math.max(0, last - Date.parse(createdAt)))
   return (
@@ -122,7 +123,7 @@ function Sentence({ order, isReady }: { order: OrderDetail; isReady: boolean }) 
       {isReady
         ? interpolate(t.portal.deliveredAfter, { duration: took })
         : interpolate(t.portal.preparedSince, { time: formatTime(createdAt) })}{' '}
-      {paid} {to && interpolate(t.portal.goesTo, { email: to.email })}
+      {paid} {to && interpolate(t.portal.goesTo[sent], { email: to.email })}
     </>
   )
 }

@@ -19,7 +19,7 @@ import { canSend, isOperator, useSession } from '#people/sign-in/session.ts'
 import { plural, t } from '#strings/strings.ts'
 import { DealerName } from '#tenants/dealer-name.tsx'
 import { parseTypedIccid } from './typed-iccid.ts'
-import { SentMark } from './use-sends.tsx'
+import { SentMark, TravellerName } from './use-sends.tsx'
 
 // Loaded when it is opened: most visits to the page send nothing.
 const SendMany = lazy(() => import('./send-many.tsx'))
@@ -92,7 +92,8 @@ export function EsimsPage() {
           {
             accessor: 'traveller',
             title: t.esims.traveller,
-            render: ({ traveller }) => <span data-from-gateway>{traveller?.name ?? traveller?.email ?? '–'}</span>,
+            phone: 'note',
+            render: (row) => <TravellerName profile={row} />,
           },
           { accessor: 'sendStatus', title: t.esims.sent, width: 120, render: (row) => <SentMark profile={row} /> },
           { accessor: 'iccid', title: t.esims.iccid, cellsClassName: 'mono' },

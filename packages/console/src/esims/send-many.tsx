@@ -62,6 +62,7 @@ export default function SendMany({ esims, onClose }: SendManyProps) {
       <FileInput
         label={t.esims.many.file}
         description={t.esims.many.fileHint}
+        placeholder={t.esims.many.chooseFile}
         accept=".csv,.tsv,.txt,.xlsx,text/csv"
         clearable
         disabled={isSending}

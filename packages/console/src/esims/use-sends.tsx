@@ -108,6 +108,11 @@ export function SendMark({ status }: { status: SendStatus | 'INSTALLED' }) {
   return <StatusMark tone={tone}>{t.esims.sentWords[status]}</StatusMark>
 }
 
+/** To whom an eSIM was sent. */
+export function TravellerName({ profile: { traveller } }: { profile: ProfileRow }) {
+  return <span data-from-gateway>{traveller?.name ?? traveller?.email ?? '–'}</span>
+}
+
 /** How far the hand-over of an eSIM has come. */
 export function SentMark({ profile }: { profile: ProfileRow }) {
   if (isInstalled(profile)) return <SendMark status="INSTALLED" />

@@ -7,7 +7,7 @@ import { useApi, useReloadAfter } from '#api/use-api.ts'
 import { PackageName, PackageNames } from '#catalogue/package-name.tsx'
 import { MoreMenu, Record } from '#design/record.tsx'
 import { chooseTargets } from '#esims/send-pairs.ts'
-import { SentMark } from '#esims/use-sends.tsx'
+import { SentMark, TravellerName } from '#esims/use-sends.tsx'
 import { valueColumn } from '#parts/list-columns.tsx'
 import { LoadError, Loading } from '#parts/load-states.tsx'
 import { Card, Page } from '#parts/page.tsx'
@@ -172,6 +172,7 @@ function DeliveredEsims({ order }: { order: OrderDetail }) {
           },
           valueColumn('esimStatus', t.esims.esimStatus, (row) => <Status status={row.esimStatus} />),
           valueColumn('smdpStatus', t.esims.smdpStatus, (row) => <Status status={row.smdpStatus} />, { width: 170 }),
+          valueColumn('traveller', t.esims.traveller, (row) => <TravellerName profile={row} />),
           valueColumn('sendStatus', t.esims.sent, (row) => <SentMark profile={row} />),
           { accessor: 'iccid', title: t.esims.iccid, cellsClassName: 'mono' },
         ]}

@@ -28,6 +28,8 @@ const COPIED = [
   'packages/sdk/README.md',
   'sdks/python/README.md',
   'sdks/python/examples',
+  'sdks/php/README.md',
+  'sdks/php/examples',
   'test/vectors/signing.json',
   'ops/alerts.yml',
   'ops/grafana-dashboard.json',

@@ -39,7 +39,7 @@ export interface SdkMember {
 export type TypeOf =
   | { kind: 'string' | 'integer' | 'boolean' | 'empty' }
   | { kind: 'values'; values: readonly (string | number | boolean)[] }
-  | { kind: 'enumeration'; name: string }
+  | { kind: 'enumeration'; name: string; values: readonly (string | number)[] }
   | { kind: 'list'; of: TypeOf }
   | { kind: 'named'; name: string }
   | { kind: 'either'; of: TypeOf[] }
@@ -316,7 +316,7 @@ function singular(name: string): string {
 
 function valuesOf(values: readonly (string | number)[]): TypeOf {
   const known = ENUMERATIONS.find((each) => String(each.values) === String(values))
-  return known ? { kind: 'enumeration', name: known.name } : { kind: 'values', values }
+  return known ? { kind: 'enumeration', ...known } : { kind: 'values', values }
 }
 
 /** `BALANCE_INSUFFICIENT` → `BalanceInsufficient`, `packageInfo` → `PackageInfo`. */

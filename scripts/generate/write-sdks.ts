@@ -1,8 +1,13 @@
 // npm run sdks: writes the operations, models and refusals of sdks/ from the contract. A test fails while they differ.
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { PHP_FOLDERS, phpSdk } from './php-sdk.ts'
 import { pythonSdk } from './python-sdk.ts'
 
-for (const [path, text] of Object.entries(pythonSdk())) {
-  writeFileSync(new URL(`../../${path}`, import.meta.url), text)
-  console.log(`Wrote ${path}`)
+const at = (path: string) => new URL(`../../${path}`, import.meta.url)
+for (const folder of PHP_FOLDERS) {
+  rmSync(at(folder), { recursive: true, force: true })
+  mkdirSync(at(folder), { recursive: true })
 }
+const files = { ...pythonSdk(), ...phpSdk() }
+for (const [path, text] of Object.entries(files)) writeFileSync(at(path), text)
+console.log(`Wrote ${Object.keys(files).length} files of sdks/`)

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { signRequest } from '@dealer-esim/contract'
@@ -65,7 +65,16 @@ export const LANGUAGES: Language[] = [
     needs: ['/usr/bin/python3'],
     start: () => startDriver('/usr/bin/python3', ['-B', 'driver.py'], { PYTHONPATH: join(root, 'sdks/python/src') }),
   },
+  {
+    name: 'PHP',
+    needs: phpHasCurl() ? ['php'] : ['php with curl'],
+    start: () => startDriver('php', ['driver.php'], { SDK_SOURCE: join(root, 'sdks/php/src') }),
+  },
 ]
+
+function phpHasCurl(): boolean {
+  return spawnSync('php', ['-r', 'exit(extension_loaded("curl") ? 0 : 1);']).status === 0
+}
 
 interface ClientOptions {
   baseUrl: string

@@ -1,15 +1,23 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DealerEsim } from '@dealer-esim/sdk'
 import { expect, test } from 'vitest'
+import { PHP_FOLDERS, phpSdk } from '#scripts/generate/php-sdk.ts'
 import { pythonSdk } from '#scripts/generate/python-sdk.ts'
 import { sdkModel } from '#scripts/generate/sdk-model.ts'
 import { root } from '../local-gateway.ts'
 
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
 
-test.each(Object.entries(pythonSdk()))('%s matches the contract (`npm run sdks` generates it)', (path, text) => {
+const generated = { ...pythonSdk(), ...phpSdk() }
+
+test.each(Object.entries(generated))('%s matches the contract (`npm run sdks` generates it)', (path, text) => {
   expect(read(path)).toBe(text)
+})
+
+test.each(PHP_FOLDERS)('%s contains only generated files', (folder) => {
+  const files = readdirSync(join(root, folder)).map((name) => `${folder}/${name}`)
+  expect(files.filter((path) => !(path in generated))).toEqual([])
 })
 
 test('a method has one name in all languages', () => {

@@ -1,14 +1,14 @@
-import { type ExecFileException, execFile, execFileSync, spawn } from 'node:child_process'
+import { execFile, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { canRun } from '@dealer-esim/gateway/test/harness/can-run.ts'
+import { canRun, isInstalled } from '@dealer-esim/gateway/test/harness/can-run.ts'
 import { codeBlocks } from '@dealer-esim/gateway/test/harness/processes/docs-commands.ts'
 import { stopGateways, temporaryFolder } from '@dealer-esim/gateway/test/harness/processes/gateway-process.ts'
 import { DealerEsim } from '@dealer-esim/sdk'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type LocalGateway, root, startLocalGateway } from '../local-gateway.ts'
-import { freePort, startCuttingProxy } from './proxies.ts'
+import { run, testShop } from './shop.ts'
 
 /**
  * The SDKs as dealers get them: built, installed into an empty environment, and used as their READMEs and examples say. What a
@@ -101,7 +101,7 @@ def buy(esim: DealerEsim) -> str:
 
   describe.skipIf(!pythonHas('django'))('the example in Django', () => {
     const example = join(root, 'sdks/python/examples/django_shop.py')
-    shopTests({
+    testShop(() => gateway, {
       settle: (env) => python([example, 'settle'], env),
       start: (port, env) => {
         const args = ['-B', example, 'runserver', '--noreload', `127.0.0.1:${port}`]
@@ -115,80 +115,123 @@ def buy(esim: DealerEsim) -> str:
     run(PYTHON, ['-B', ...args], { ...pythonEnv(), ...env }, temporaryFolder('python'))
 })
 
-interface Shop {
-  start(port: number, env: Record<string, string>): ReturnType<typeof spawn>
-  settle(env: Record<string, string>): Promise<Outcome>
+const SYMFONY = '/usr/share/php/Symfony/Bundle/FrameworkBundle/autoload.php'
+const PSR = '/usr/share/php/Psr/Http'
+const phpHas = (what: string, test: string) => {
+  const has = isInstalled('php') && spawnSync('php', ['-r', `exit((${test}) ? 0 : 1);`]).status === 0
+  return has || canRun(`what needs ${what} for PHP`, `php with ${what}`)
 }
 
-/** What every example shop does, whatever its framework. */
-function shopTests(shop: Shop): void {
-  test('orders at checkout, loses nothing when the answer is lost, and keeps what events report', async () => {
-    const proxy = await startCuttingProxy(gateway.credentials.baseUrl, 1)
-    const port = await freePort()
-    const folder = temporaryFolder('shop')
-    mkdirSync(folder, { recursive: true })
-    const env = { DEALER_ESIM_BASE_URL: proxy.baseUrl, SHOP_DATABASE: join(folder, 'shop.sqlite3') }
-    const server = shop.start(port, env)
-    const before = await esim.setWebhook()
-    onTestFinished(async () => {
-      server.kill()
-      proxy.close()
-      await esim.setWebhook({ callbackUrl: before.callbackUrl, enabled: before.enabled })
+describe.skipIf(!canRun('the package for PHP', 'php', 'composer') || !phpHas('curl', 'extension_loaded("curl")'))(
+  'the package for PHP',
+  () => {
+    let project: string
+    beforeAll(async () => {
+      project = temporaryFolder('php-project')
+      const source = temporaryFolder('php-sdk')
+      const packed = temporaryFolder('php-packed')
+      cpSync(join(root, 'sdks/php'), source, { recursive: true })
+      const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+      const composer = async (cwd: string, ...args: string[]) => {
+        const env = { COMPOSER_ALLOW_SUPERUSER: '1', COMPOSER_HOME: join(packed, 'home') }
+        expect(await run('composer', ['--no-interaction', ...args], env, cwd)).toMatchObject({ code: 0 })
+      }
+      await composer(source, 'validate', '--strict')
+      await composer(source, 'archive', '--format=tar', `--dir=${packed}`, '--file=sdk')
+      const unpacked = join(packed, 'sdk')
+      mkdirSync(unpacked)
+      execFileSync('tar', ['xf', join(packed, 'sdk.tar'), '-C', unpacked])
+      const options = { symlink: false, versions: { 'dealer-esim/sdk': version } }
+      const repositories = [
+        { 'packagist.org': false },
+        { type: 'path', url: unpacked, options },
+        psrPackage('http-client', 'Client'),
+        psrPackage('http-message', 'Message'),
+        psrPackage('http-factory', 'Message'),
+      ]
+      const manifest = { repositories, require: { 'dealer-esim/sdk': '*' } }
+      writeFileSync(join(project, 'composer.json'), JSON.stringify(manifest))
+      await composer(project, 'install', '--quiet')
     })
-    const url = `http://127.0.0.1:${port}`
-    await expect
-      .poll(() =>
-        fetch(`${url}/checkout`).then(
-          ({ status }) => status,
-          () => 0,
-        ),
+
+    test('places the first order of its README', async () => {
+      const [first = '', ...others] = codeBlocks(readFileSync(join(root, 'sdks/php/README.md'), 'utf8'), 'php')
+      expect(first.trimEnd().split('\n').length).toBeLessThanOrEqual(13)
+      const program = (code: string) => php(['-r', code.replace('<?php\n', '').replaceAll("'T-1'", "'PHP-1'")])
+      const { out, err, code } = await program(first)
+      expect([code, err]).toEqual([0, ''])
+      expect(out).toMatch(/^\S+ DELIVERED http\S+\n$/)
+      expect(await esim.query({ transactionId: 'PHP-1' })).toMatchObject({ orderStatus: 'DELIVERED' })
+      // The other blocks continue the first one. Their `use` lines must come first.
+      const all = [first, ...others].join('\n')
+      const uses = all.match(/^use .*$/gm) ?? []
+      expect(await program([...uses, all.replace(/^use .*$/gm, '')].join('\n'))).toMatchObject({
+        ...{ code: 0, err: '' },
+        out: expect.stringMatching(/GOT_RESOURCE\n$/),
+      })
+    })
+
+    test('shows no secret when it is dumped or fails', async () => {
+      const code = `require 'vendor/autoload.php';
+      $esim = new DealerEsim\\Client('http://127.0.0.1:1', 'some_app_key', 'the-secret-itself', retries: 0);
+      var_dump($esim);
+      try { $esim->health(); } catch (Exception $error) { echo $error; }
+      try { new DealerEsim\\Client('http://127.0.0.1:1', 'some_app_key', 'the-secret-itself '); } catch (Exception $error) { echo $error; }`
+      const { out } = await php(['-r', code])
+      expect(out).toContain('Cannot reach http://127.0.0.1:1')
+      expect(out).toContain('appSecret begins or ends')
+      expect(out).not.toContain('the-secret-itself')
+    })
+
+    const hasClient = phpHas('a PSR-18 client', 'is_file("/usr/share/php/Symfony/Component/HttpClient/autoload.php")')
+    test.skipIf(!hasClient)("sends its requests with the application's own client", async () => {
+      const code = `require 'vendor/autoload.php';
+      require '/usr/share/php/Symfony/Component/HttpClient/autoload.php';
+      require '/usr/share/php/Nyholm/Psr7/autoload.php';
+      use DealerEsim\\Client; use DealerEsim\\Http\\Psr18Transport; use Nyholm\\Psr7\\Factory\\Psr17Factory;
+      $factory = new Psr17Factory();
+      $client = new Symfony\\Component\\HttpClient\\Psr18Client(null, $factory, $factory);
+      $transport = new Psr18Transport($client, $factory, $factory);
+      [$url, $key, $secret] = array_map('getenv', ['DEALER_ESIM_BASE_URL', 'DEALER_ESIM_APP_KEY', 'DEALER_ESIM_APP_SECRET']);
+      $request = ['transactionId' => 'PSR-18', 'packageInfoList' => [['packageCode' => 'JP_1_7', 'count' => 1]]];
+      $esim = new Client($url, $key, $secret, transport: $transport);
+      foreach ([1, 2] as $_) echo $esim->order($request)->replayed ? 'again ' : 'new ';
+      try { (new Client('http://127.0.0.1:1', $key, $secret, retries: 0, transport: $transport))->order($request); }
+      catch (DealerEsim\\Exception\\NetworkFault $error) { echo $error->outcomeUnknown ? 'unknown' : 'known'; }`
+      expect(await php(['-r', code])).toMatchObject({ out: 'new again unknown', code: 0 })
+    })
+
+    const hasSymfony = phpHas('Symfony and SQLite', `is_file("${SYMFONY}") && extension_loaded("pdo_sqlite")`)
+    describe.skipIf(!hasSymfony)('the example in Symfony', () => {
+      const autoload = () => {
+        const file = join(project, 'autoload.php')
+        writeFileSync(file, `<?php require '${SYMFONY}'; require __DIR__ . '/vendor/autoload.php';`)
+        cpSync(join(root, 'sdks/php/examples/symfony_shop.php'), join(project, 'symfony_shop.php'))
+        return { SHOP_AUTOLOAD: file }
+      }
+      testShop(() => gateway, {
+        settle: (env) => php(['symfony_shop.php', 'settle'], { ...env, ...autoload() }),
+        start: (port, env) => {
+          const options = { cwd: project, env: { ...process.env, ...gateway.env, ...env, ...autoload() } }
+          return spawn('php', ['-S', `127.0.0.1:${port}`, 'symfony_shop.php'], { ...options, stdio: 'ignore' })
+        },
+      })
+    })
+
+    const php = (args: string[], env: Record<string, string> = {}) => {
+      return run(
+        'php',
+        ['-d', 'error_reporting=-1', '-d', 'display_errors=stderr', ...args],
+        { ...gateway.env, ...env },
+        project,
       )
-      .toBe(405)
-
-    const checkout = async () => {
-      const body = new URLSearchParams({ packageCode: 'JP_1_7' })
-      const answer = await fetch(`${url}/checkout`, { method: 'POST', body })
-      return (await answer.json()) as { transactionId: string; status: string }
     }
-    const lost = await checkout()
-    expect(lost.status).toBe('UNKNOWN')
-    // The gateway has the order, although its answer was lost.
-    await expect.poll(() => esim.query({ transactionId: lost.transactionId }).catch(() => undefined)).toBeDefined()
-    const settled = await shop.settle(env)
-    expect([settled.code, settled.out]).toEqual([0, expect.stringContaining(lost.transactionId)])
-    expect(settled.out).not.toContain('UNKNOWN')
-    expect((await shop.settle(env)).out, 'nothing is left to settle').toBe('')
-    const entries: string[] = []
-    for await (const { transactionId } of esim.eachEntry({ kind: 'ORDER' })) entries.push(transactionId ?? '')
-    expect(entries.filter((each) => each === lost.transactionId)).toHaveLength(1)
+  },
+)
 
-    await esim.setWebhook({ callbackUrl: `${url}/esim-events`, enabled: true })
-    const { transactionId, status } = await checkout()
-    expect(status).toMatch(/^(PAID|ALLOCATING|DELIVERED)$/)
-    await expect.poll(() => statusOf(env.SHOP_DATABASE, transactionId)).toBe('DELIVERED')
-    const forged = await fetch(`${url}/esim-events`, { method: 'POST', body: '{}' })
-    expect(forged.status).toBe(401)
-  })
-}
-
-async function statusOf(database: string, transactionId: string): Promise<string> {
-  const script =
-    'import sqlite3,sys; print(sqlite3.connect(sys.argv[1]).execute("select status from purchases where transaction_id = ?", sys.argv[2:]).fetchone()[0])'
-  const { out } = await run(PYTHON, ['-c', script, database, transactionId])
-  return out.trim()
-}
-
-interface Outcome {
-  code: number
-  out: string
-  err: string
-}
-
-function run(file: string, args: string[], env: NodeJS.ProcessEnv = {}, cwd = root): Promise<Outcome> {
-  return new Promise((resolve) => {
-    const options = { env: { ...process.env, ...env }, cwd, timeout: 60_000 }
-    execFile(file, args, options, (error: ExecFileException | null, out, err) =>
-      resolve({ code: error === null ? 0 : Number(error.code ?? 1), out, err }),
-    )
-  })
+/** Debian has the interfaces of PSR without a composer.json. */
+function psrPackage(name: string, folder: string): object {
+  const dist = { type: 'path', url: join(PSR, folder) }
+  const autoload = { 'psr-4': { [`Psr\\Http\\${folder}\\`]: '' } }
+  return { type: 'package', package: { name: `psr/${name}`, version: '1.0.1', dist, autoload } }
 }

@@ -9,9 +9,12 @@ const GENERATED = new Set([
   'packages/gateway/schema.sql',
   'docs/openapi.json',
   'docs/openapi-rt.json',
+  'sdks/php/src/Operations.php',
   'package-lock.json',
   ...['models.py', 'operations.py', 'refusals.py'].map((name) => `sdks/python/src/dealer_esim/${name}`),
 ])
+
+const GENERATED_FOLDERS = /^sdks\/php\/src\/(Model|Refusal)\//
 
 /** Paths from the root of every file that git tracks or would add, without generated ones. */
 export function listFiles(pattern: RegExp): string[] {
@@ -22,7 +25,9 @@ export function listFiles(pattern: RegExp): string[] {
   })
   const deleted = execFileSync('git', ['ls-files', '--deleted'], { cwd: ROOT, encoding: 'utf8' }).split('\n')
   const gone = new Set(deleted)
-  return listed.split('\n').filter((path) => pattern.test(path) && !GENERATED.has(path) && !gone.has(path))
+  return listed
+    .split('\n')
+    .filter((path) => pattern.test(path) && !GENERATED.has(path) && !GENERATED_FOLDERS.test(path) && !gone.has(path))
 }
 
 export function readLines(path: string): string[] {

@@ -55,7 +55,7 @@ class DealerEsimError(Exception):
         self.outcome_unknown = outcome_unknown
         """True if an attempt may have been executed. Repeat the call with the same transactionId to find out."""
         self.transaction_id: str | None = None
-        """Of a call with a transactionId: repeat it with this one."""
+        """The transactionId of the call, if it has one: repeat it with this one."""
         self.attempts = 1
 
 

@@ -28,10 +28,12 @@ const OTHER_DOCUMENTS = {
     changelog: 'CHANGELOG.md',
     sdk: 'packages/sdk/README.md',
     'sdk-python': 'sdks/python/README.md',
+    'sdk-php': 'sdks/php/README.md',
   },
   files: {
     'vectors.json': 'test/vectors/signing.json',
     'django_shop.py': 'sdks/python/examples/django_shop.py',
+    'symfony_shop.php': 'sdks/php/examples/symfony_shop.php',
   },
 }
 

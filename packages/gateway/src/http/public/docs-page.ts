@@ -41,6 +41,7 @@ export const NAVIGATION: [string, [string, string][]][] = [
       ['sdks', 'SDKs'],
       ['sdk', 'TypeScript and command line'],
       ['sdk-python', 'Python'],
+      ['sdk-php', 'PHP'],
       ['samples/', 'Samples'],
     ],
   ],

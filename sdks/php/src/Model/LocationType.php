@@ -1,0 +1,13 @@
+<?php
+// Generated from packages/contract by `npm run sdks`: do not edit.
+declare(strict_types=1);
+
+namespace DealerEsim\Model;
+
+/** A newer gateway may answer with other values. */
+final class LocationType
+{
+    public const COUNTRY = 'COUNTRY';
+    public const REGION = 'REGION';
+    public const GLOBAL = 'GLOBAL';
+}

@@ -1615,6 +1615,16 @@ create table trial_dealers (
   constraint trial_dealers_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id)
 );
 
+create table twins (
+  tenant_id uuid not null,
+  live_tenant_id uuid not null,
+  resets integer not null default 0,
+  created_at timestamp with time zone not null default now(),
+  constraint twins_pkey PRIMARY KEY (tenant_id),
+  constraint twins_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id)
+);
+CREATE UNIQUE INDEX twins_live_tenant ON twins USING btree (live_tenant_id);
+
 create table unclaimed_esims (
   supplier text not null,
   key text not null,

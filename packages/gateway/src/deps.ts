@@ -12,6 +12,7 @@ import { createIds, type Ids } from '@dealer-esim/lib/ids.ts'
 import { ensureLocalMasterKey } from '@dealer-esim/lib/local-master-key.ts'
 import { createOutbound, type Outbound } from '@dealer-esim/lib/outbound/outbound.ts'
 import { createDb, createStallWatch, type Database, type Db, type DbOptions } from '@dealer-esim/lib/postgres/db.ts'
+import { requireMigrated } from '@dealer-esim/lib/postgres/migrations.ts'
 import { findPromoted } from '@dealer-esim/lib/postgres/servers.ts'
 import { createWakeups, type Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
 import type { Running } from '@dealer-esim/lib/process/start-stop.ts'
@@ -19,21 +20,26 @@ import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
 import { createLoopMetrics, createMetrics, type LoopMetrics, type Metrics } from '@dealer-esim/lib/telemetry/metrics.ts'
 import type { OtlpOptions } from '@dealer-esim/lib/telemetry/otlp.ts'
 import type { Traces } from '@dealer-esim/lib/telemetry/traces.ts'
-import { type Catalogue, createCatalogue } from './catalogue/catalogue.ts'
+import { type Catalogue, createCatalogue, type SnapshotContext } from './catalogue/catalogue.ts'
+import { createTwinCatalogue } from './catalogue/twin-catalogue.ts'
 import { plainRequestLog, type RequestLog, type RequestMetrics, requestMetrics } from './http/request-log.ts'
 import { type OrderMetrics, orderMetrics } from './orders/change-order.ts'
 import { createOrderPlacer, type OrderPlacer } from './orders/placing/order-placer.ts'
 import { createLocalSignIn, type LocalSignIn } from './people/local-sign-in.ts'
 import type { Config } from './platform/config/config.ts'
-import { ORDER_CONNECTIONS } from './platform/config/connections.ts'
+import { ORDER_CONNECTIONS, TWIN_CONNECTIONS } from './platform/config/connections.ts'
 import { ensureDeployment } from './platform/deployment/ensure-deployment.ts'
 import { nameWithKeys } from './platform/deployment/peers.ts'
+import { migrationsFolder } from './platform/package-root.ts'
 import { maintainPartitions } from './platform/retention/retention-table.ts'
-import { createAvailability } from './suppliers/availability.ts'
+import { type Availability, createAvailability } from './suppliers/availability.ts'
 import { type SupplierMetrics, supplierMetrics } from './suppliers/supplier-gate.ts'
-import { createSuppliers, type Suppliers } from './suppliers/supplier-registry.ts'
+import { createSuppliers, type Suppliers, type SuppliersDeps } from './suppliers/supplier-registry.ts'
+import { createTwinSuppliers, TWIN_AVAILABILITY } from './suppliers/twin-suppliers.ts'
 import type { AdmissionDeps } from './tenants/admission/admission.ts'
 import { createAdmission } from './tenants/admission/create-admission.ts'
+import { createTwinAdmission } from './tenants/admission/twin-admission.ts'
+import { createTwins, NO_TWINS, type Twins } from './twins.ts'
 
 /** What background loops are woken for: orders to fulfil, questions to suppliers, actions on eSIMs, events to send, changed settings and stock. */
 export type Topic = 'fulfilment' | 'questions' | 'actions' | 'webhooks' | 'settings' | 'stock'
@@ -87,6 +93,8 @@ export interface Deps {
   localSignIn: LocalSignIn
   /** undefined if no collector is configured. */
   traces: Traces | undefined
+  /** The test twins of this node's dealers; in their own dependencies there are none. */
+  twins: Twins
 }
 
 /**
@@ -113,6 +121,8 @@ export async function createDeps(
   log: Log,
   databaseUrl: string,
   logRequest: RequestLog = plainRequestLog(log),
+  /** Of the live dealers, for the dependencies of their test twins. */
+  live?: Deps,
 ): Promise<Deps & Running> {
   let isStopping = false
   const onIdleError = (error: Error) => {
@@ -124,9 +134,11 @@ export async function createDeps(
   const clock = systemClock
   const clocks = { clock, databaseClock: createDatabaseClock(clock) }
   const ids = createIds(clocks.databaseClock.now)
-  const linkKey = await ensureDeployment({ db, cipher, ids }, config.deployment).catch((error) =>
-    closeAndThrow([db, orderDb], error),
-  )
+  const prepare = async () => {
+    if (live) await requireMigrated(db, migrationsFolder())
+    return ensureDeployment({ db, cipher, ids }, config.deployment)
+  }
+  const linkKey = await prepare().catch((error) => closeAndThrow([db, orderDb], error))
   // Another node may hold the locks for longer than we wait. Missing partitions are created when they are needed.
   await maintainPartitions(db).catch((err) => log.warn({ err }, 'could not create partitions at the start'))
   const sampling = await startClockSampling(db, clocks)
@@ -141,12 +153,15 @@ export async function createDeps(
   const metrics = createMetrics()
   const measures = createMeasures(metrics)
   const { loops } = measures
-  const outbound = createOutbound({ clock })
-  const traces = await createTraces({ config, nodeId, outbound, metrics, log, loops })
-  const catalogue = createCatalogue({ db, linkKey, databaseClock: clocks.databaseClock })
-  const admission = createAdmission({ ...clocks, hot, config, db, cipher, linkKey, log })
-  const suppliers = await createSuppliers({ config, db, ids, clock, cipher, linkKey, log, loops, wake, outbound })
-  const stock = await createAvailability({ db, log, loops, wake })
+  const outbound = live?.outbound ?? createOutbound({ clock })
+  const traces = live ? undefined : await createTraces({ config, nodeId, outbound, metrics, log, loops })
+  const twinAdmission =
+    live && createTwinAdmission({ liveDb: live.db, twinsDb: db, clock, qpsLimit: config.twinsQpsLimit })
+  const admission = createAdmission({ ...clocks, hot, config, db, cipher, linkKey, log, twins: twinAdmission })
+  const { catalogue, suppliers, stock, stopStore } =
+    live && twinAdmission
+      ? storeOfTwins({ live, db, linkKey, clock, liveIdOf: twinAdmission.liveIdOf })
+      : await createStore({ config, db, ids, ...clocks, cipher, linkKey, log, loops, wake, outbound })
   const checks = startChecks(
     { databaseUrl, schema: config.databaseSchema },
     config.role === 'worker' ? [db] : [db, orderDb, admission.db],
@@ -156,7 +171,7 @@ export async function createDeps(
     db: orderDb,
     maintainPartitions: () => maintainPartitions(db),
   })
-  return {
+  const deps: Deps = {
     config,
     log,
     logRequest,
@@ -175,18 +190,65 @@ export async function createDeps(
     suppliers,
     admission,
     orderPlacer,
-    links: { publicUrl: config.publicUrl ?? '', ...(config.consoleUrl && { consoleUrl: config.consoleUrl }) },
-    localSignIn: createLocalSignIn(),
+    links: live?.links ?? {
+      publicUrl: config.publicUrl ?? '',
+      ...(config.consoleUrl && { consoleUrl: config.consoleUrl }),
+    },
+    localSignIn: live?.localSignIn ?? createLocalSignIn(),
     traces,
+    twins: live
+      ? NO_TWINS
+      : createTwins(
+          () => deps,
+          databaseUrl,
+          (twinConfig) => createDeps(twinConfig, log, databaseUrl, logRequest, deps),
+        ),
+  }
+  return {
+    ...deps,
     async stop(deadlineMs) {
       isStopping = true
       clearInterval(sampling)
       checks.stop()
+      await deps.twins.stop(deadlineMs)
       await traces?.stop(deadlineMs)
-      await Promise.all([suppliers.stop(deadlineMs), stock.stop(deadlineMs)])
-      await Promise.all([wake.stop(), outbound.close()])
+      await stopStore(deadlineMs)
+      await wake.stop()
+      if (!live) await outbound.close()
       await Promise.all([db.close(), orderDb.close(), admission.db.close()])
     },
+  }
+}
+
+/** What a node sells: packages, suppliers, and what they have in stock. */
+interface Store {
+  catalogue: Catalogue
+  suppliers: Suppliers
+  stock: Availability
+  stopStore(deadlineMs: number): Promise<unknown>
+}
+
+async function createStore(deps: SuppliersDeps & SnapshotContext): Promise<Store> {
+  const [suppliers, stock] = [await createSuppliers(deps), await createAvailability(deps)]
+  return {
+    catalogue: createCatalogue(deps),
+    suppliers,
+    stock,
+    stopStore: (deadlineMs) => Promise.all([suppliers.stop(deadlineMs), stock.stop(deadlineMs)]),
+  }
+}
+
+/** Live packages at live prices, and the sandbox in the place of each live supplier. */
+function storeOfTwins({
+  live,
+  liveIdOf,
+  ...own
+}: Pick<Deps, 'db' | 'linkKey' | 'clock'> & { live: Deps; liveIdOf(twinId: string): string }): Store {
+  return {
+    catalogue: createTwinCatalogue({ live, linkKey: own.linkKey, liveIdOf }),
+    suppliers: createTwinSuppliers({ live: live.suppliers, ...own }),
+    stock: TWIN_AVAILABILITY,
+    stopStore: async () => {},
   }
 }
 
@@ -202,7 +264,7 @@ function createDatabases(config: Config, url: string, cipher: Cipher, onIdleErro
   const orderDb = createDb({
     ...hot,
     ...ORDER_LIMITS,
-    poolSize: ORDER_CONNECTIONS,
+    poolSize: config.mode === 'TEST' ? TWIN_CONNECTIONS.orders : ORDER_CONNECTIONS,
     idleInTransactionMs: ORDER_IDLE_MS,
     applicationName: 'dealer-esim orders',
   })

@@ -1,6 +1,5 @@
 import { setImmediate as eventsHandled } from 'node:timers/promises'
 import { explainFileFault, StartError, startEmbeddedPostgres } from '@dealer-esim/embedded-postgres'
-import { migrate } from '@dealer-esim/lib/postgres/migrations.ts'
 import { createStack, type RunningStack, StartRefused } from '@dealer-esim/lib/process/start-stop.ts'
 import { stopOnSignals } from '@dealer-esim/lib/process/stop-signals.ts'
 import { createLog } from '@dealer-esim/lib/telemetry/json-log.ts'
@@ -13,7 +12,7 @@ import { type Readiness, startProbes } from './http/probes/probes-server.ts'
 import { createRequestLog, plainRequestLog, type RequestLog } from './http/request-log.ts'
 import { ensureLocalDemo, printLocalAccess } from './local-demo.ts'
 import { type Config, ConfigError, localUrl, readConfig } from './platform/config/config.ts'
-import { migrationsFolder } from './platform/package-root.ts'
+import { migrateSchemas } from './platform/deployment/twins-schema.ts'
 import { startTrialSupplier } from './trial-supplier.ts'
 import { startWorker } from './worker.ts'
 
@@ -90,7 +89,7 @@ async function start(
 ): Promise<{ port?: number; metricsPort: number }> {
   const databaseUrl = config.databaseUrl ?? (await startDatabase(config, log, stack))
   const isProduction = config.deployment === 'production'
-  await migrate({ databaseUrl, schema: config.databaseSchema, isProduction, log, directory: migrationsFolder() })
+  await migrateSchemas({ databaseUrl, schema: config.databaseSchema, isProduction, log })
   const deps = await createDeps(config, log, databaseUrl, requestLogOf(config, log))
   stack.push('connections', deps)
   const probes = await startProbes(deps, readiness)

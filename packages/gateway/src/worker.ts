@@ -1,4 +1,4 @@
-import type { Running } from '@dealer-esim/lib/process/start-stop.ts'
+import { type Running, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
 import { mailLoop } from './alerts/mail/mail-loop.ts'
 import { arrivalLoop } from './cells/move/arrival.ts'
 import type { Deps } from './deps.ts'
@@ -24,6 +24,9 @@ import { statementLoop } from './wallet/statement/issue-loop.ts'
 import { ledgerLoop } from './wallet/verify/verify-loop.ts'
 import { replayLoop } from './webhooks/replay/replay-step.ts'
 import { webhooksLoop } from './webhooks/sending/sender.ts'
+
+/** How soon a worker notices the first test twin, if it misses the wakeup. */
+const TWINS_POLL_MS = 5_000
 
 /** Starts the background loops of this process. */
 export async function startWorker(deps: Deps): Promise<Running> {
@@ -51,10 +54,47 @@ export async function startWorker(deps: Deps): Promise<Running> {
     salesLoop(deps),
     arrivalLoop(deps),
   ]
-  loops.push(...[mailLoop(deps), deliveryLoop(deps)].filter((loop) => loop !== undefined))
+  loops.push(...[mailLoop(deps), deliveryLoop(deps)].filter((loop) => loop !== undefined), twinsLoop(deps))
   return {
     async stop(deadlineMs) {
       await Promise.all(loops.map((loop) => loop.stop(deadlineMs)))
     },
   }
+}
+
+/** Starts the loops of the test twins once there is one. */
+function twinsLoop(deps: Deps): Running {
+  let loops: Running[] = []
+  const waiting = runLoop(deps, 'test twins', TWINS_POLL_MS, async () => {
+    if (loops.length > 0) return
+    const twins = await deps.twins.open()
+    if (twins) loops = startTwinLoops(twins)
+  })
+  const unsubscribe = deps.wake.on('settings', () => waiting.wake())
+  return {
+    async stop(deadlineMs) {
+      unsubscribe()
+      await waiting.stop(deadlineMs)
+      await Promise.all(loops.map((loop) => loop.stop(deadlineMs)))
+    },
+  }
+}
+
+/** What a twin's orders, eSIMs and events need. Nothing of a twin is bought, summed, reported, issued, published or mailed. */
+function startTwinLoops(twins: Deps): Running[] {
+  const loops = [
+    retentionLoop(twins),
+    timesAheadLoop(twins),
+    fulfilmentLoop(twins),
+    actionLoop(twins),
+    reconcileLoop(twins),
+    expiryLoop(twins),
+    expiryNoticeLoop(twins),
+    pollSuppliersLoop(twins),
+    webhooksLoop(twins),
+    replayLoop(twins),
+    ledgerLoop(twins),
+    deliveryLoop(twins),
+  ]
+  return loops.filter((loop) => loop !== undefined)
 }

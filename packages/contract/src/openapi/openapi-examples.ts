@@ -154,6 +154,7 @@ const orderWithProfiles: QueryAnswer = {
 export const answerExamples: { [N in OperationName]: AnswerOf<N> } = {
   health: {
     status: 'UP',
+    mode: 'LIVE',
     tenantId: '01936b2e-7c10-7d4a-9f0e-5b8a2c6d1e34',
     clientName: 'Example Travel',
     keyLabel: null,

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { STATEMENT_KINDS } from './enumerations.ts'
+import { MODES, STATEMENT_KINDS } from './enumerations.ts'
 import {
   CLOSED,
   currencyCode,
@@ -18,6 +18,7 @@ export type HealthRequest = Static<typeof healthRequest>
 
 export const healthAnswer = Type.Object({
   status: Type.Literal('UP'),
+  mode: Type.Enum(MODES, { description: 'TEST: the AppKey is that of a test twin, which spends no money.' }),
   tenantId: Type.String(),
   clientName: Type.String(),
   keyLabel: keyLabel(),

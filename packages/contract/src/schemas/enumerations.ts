@@ -15,6 +15,10 @@ export type OrderStatus = (typeof ORDER_STATUSES)[number]
 export const ORDER_TYPES = ['NEW', 'TOPUP'] as const
 export type OrderType = (typeof ORDER_TYPES)[number]
 
+/** TEST: of a test twin. */
+export const MODES = ['LIVE', 'TEST'] as const
+export type Mode = (typeof MODES)[number]
+
 /** The kinds of movements of the wallet. ORDER and TOPUP are debits of orders; WALLET_TOPUP is a payment to the operator. */
 export const STATEMENT_KINDS = ['ORDER', 'TOPUP', 'REFUND', 'WALLET_TOPUP', 'ADJUSTMENT'] as const
 export type StatementKind = (typeof STATEMENT_KINDS)[number]

@@ -170,6 +170,9 @@ const notification = <T extends string, C extends Type.TObject>(notifyType: T, c
     test: Type.Optional(
       Type.Literal(true, { description: 'Only in an event that `webhook/test` sent: its content is a sample.' }),
     ),
+    mode: Type.Optional(
+      Type.Literal('TEST', { description: 'Only in an event of a test twin; events of live accounts have no `mode`.' }),
+    ),
     eventGenerateTime: time(),
     content,
   })

@@ -21,13 +21,20 @@ export interface Catalogue {
   latest(): Promise<Snapshot>
 }
 
-export function createCatalogue(deps: { db: Db } & SnapshotContext): Catalogue {
+interface CatalogueDeps extends SnapshotContext {
+  db: Db
+  /** What is loaded instead of these changes; `isFirst`: nothing was loaded before. */
+  changed?(changes: CatalogueChanges, isFirst: boolean): CatalogueChanges
+}
+
+export function createCatalogue(deps: CatalogueDeps): Catalogue {
   let snapshot = LoadedSnapshot.empty(deps)
   let loading: Promise<void> | undefined
 
   async function load(): Promise<void> {
     try {
-      snapshot = snapshot.with(await loadChanges(deps.db, snapshot.changedAt, snapshot.coverages))
+      const changes = await loadChanges(deps.db, snapshot.changedAt, snapshot.coverages)
+      snapshot = snapshot.with(deps.changed?.(changes, snapshot.version === 0n) ?? changes)
     } finally {
       loading = undefined
     }

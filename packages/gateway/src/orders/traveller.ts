@@ -40,7 +40,7 @@ interface TravellerDeps {
 
 /** How the lines of an order are handed over; undefined: they say nothing. */
 export async function handOverOf(
-  deps: TravellerDeps & { db: BrandReader; config: Pick<Config, 'smtpUrl'> },
+  deps: TravellerDeps & { db: BrandReader; config: MailConfig },
   tenantId: string,
   requested: OrderRequest['packageInfoList'],
 ): Promise<HandOver | undefined> {
@@ -52,7 +52,14 @@ export async function handOverOf(
   if (lines.every((line) => Object.values(line).every((value) => value === undefined))) return undefined
   const named = requested.flatMap(({ deliverTo, brand }) => [deliverTo?.brand ?? [], brand ?? []].flat())
   const [unknownBrand] = await listUnknownBrands(deps.db, tenantId, named)
-  return { lines, unknownBrand, isMailPossible: deps.config.smtpUrl !== undefined }
+  return { lines, unknownBrand, isMailPossible: isMailPossible(deps.config) }
+}
+
+export type MailConfig = Pick<Config, 'smtpUrl'> & Partial<Pick<Config, 'mode'>>
+
+/** The mails of a test twin are never sent: they are kept, and shown in the portal. */
+export function isMailPossible({ smtpUrl, mode }: MailConfig): boolean {
+  return smtpUrl !== undefined || mode === 'TEST'
 }
 
 /** Encrypts a traveller for its dealer, as activation codes are. */

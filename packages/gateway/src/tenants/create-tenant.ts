@@ -14,8 +14,10 @@ export interface NewTenant {
   currencyCode: string
 }
 
+type CellConfig = Pick<Config, 'cellName'> & Partial<Pick<Config, 'mode'>>
+
 export interface CreateTenantDeps extends Omit<SecretDeps, 'wake'> {
-  config: Pick<Config, 'cellName'>
+  config: CellConfig
 }
 
 export interface Credentials {
@@ -42,7 +44,7 @@ export async function createTenant(deps: CreateTenantDeps, tenant: NewTenant, by
     )
   }
   const tenantId = deps.ids.uuid()
-  const appKey = createAppKey(deps.ids, 'ak', deps.config.cellName)
+  const appKey = createAppKey(deps.ids, 'ak', deps.config)
   const { appSecret } = await deps.db.tx(async (tx) => {
     const { newDealerQpsLimit: qpsLimit } = await getOperatorSettings(tx)
     tx.send(sql`
@@ -71,13 +73,13 @@ const EVEN_BYTES = 248
 
 /**
  * Creates an AppKey, `ak_<cell>_<24 random characters>`, in which a load balancer finds the cell without a look-up; of a
- * restricted key `rk_<cell>_…`. Older AppKeys have no cell.
+ * restricted key `rk_<cell>_…`, of a test twin `ak_<cell>_test_…`. Older AppKeys have no cell.
  */
-export function createAppKey(ids: Ids, prefix: 'ak' | 'rk', cellName: string): string {
+export function createAppKey(ids: Ids, prefix: 'ak' | 'rk', { cellName, mode }: CellConfig): string {
   let random = ''
   while (random.length < RANDOM_CHARACTERS) {
     const even = ids.bytes(RANDOM_CHARACTERS).filter((byte) => byte < EVEN_BYTES)
     for (const byte of even) random += BASE62[byte % BASE62.length]
   }
-  return `${prefix}_${cellName}_${random.slice(0, RANDOM_CHARACTERS)}`
+  return `${prefix}_${cellName}_${mode === 'TEST' ? 'test_' : ''}${random.slice(0, RANDOM_CHARACTERS)}`
 }

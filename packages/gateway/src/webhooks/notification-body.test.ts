@@ -27,7 +27,7 @@ function updated(parts: object = {}, details?: object): Notification {
 }
 
 const rt = (notification: Notification) => {
-  const text = bodyOf('RT', notification)
+  const text = bodyOf('RT', notification, 'LIVE')
   return text === undefined ? undefined : JSON.parse(text)
 }
 
@@ -115,13 +115,25 @@ test.each(['ORDER_PAID', 'ESIM_ACTION_UPDATED', 'BALANCE_LOW'])(
 
 test('a health check has the content that RT family receivers expect', () => {
   const content = { orderNo: '1234567890', orderStatus: 'Test' }
-  const body = checkHealthBody('RT', event('CHECK_HEALTH', {}))
+  const body = checkHealthBody('RT', event('CHECK_HEALTH', {}), 'LIVE')
   expect(JSON.parse(body)).toEqual({ notifyType: 'CHECK_HEALTH', ...HEAD, content })
 })
 
 test('an event in the dealer API format has exactly the recorded content', () => {
   const content = '{"orderNo" : "O-1"}'
-  expect(bodyOf('DEALER', { ...updated(), content })).toBe(
+  expect(bodyOf('DEALER', { ...updated(), content }, 'LIVE')).toBe(
     `{"notifyId":"N-1","notifyType":"DELIVERY_UPDATED","eventGenerateTime":"2026-11-20T13:28:09.456Z","content":${content}}`,
   )
+})
+
+test('an event of a test twin says so in both formats', () => {
+  for (const format of ['RT', 'DEALER'] as const) {
+    for (const text of [
+      bodyOf(format, updated(), 'TEST'),
+      checkHealthBody(format, event('CHECK_HEALTH', {}), 'TEST'),
+    ]) {
+      const { mode, notifyType } = JSON.parse(text!)
+      expect([mode, typeof notifyType]).toEqual(['TEST', 'string'])
+    }
+  }
 })

@@ -4,6 +4,7 @@ import {
   type EsimUsageContent,
   type EventFormat,
   formatTime,
+  type Mode,
   type RtContent,
   type RtNotifyType,
   rtTime,
@@ -12,21 +13,21 @@ import type { EventDetails } from '#platform/record-events.ts'
 import type { Notification } from './delivery-state.ts'
 
 /** The body to post; undefined if the format does not include this event. */
-export function bodyOf(format: EventFormat, notification: Notification): string | undefined {
-  switch (format) {
-    case 'DEALER':
-      return dealerBody(notification)
-    case 'RT':
-      return rtBody(notification)
-    default:
-      return format satisfies never
-  }
+export function bodyOf(format: EventFormat, notification: Notification, mode: Mode): string | undefined {
+  const body = format === 'RT' ? rtBody(notification) : dealerBody(notification)
+  return body && withMode(body, mode)
+}
+
+/** Marks an event of a test twin: `{"mode":"TEST","notifyId":…`. Events of live dealers have no such member. */
+function withMode(body: string, mode: Mode): string {
+  return mode === 'LIVE' ? body : `{"mode":"${mode}",${body.slice(1)}`
 }
 
 type CheckHealth = Pick<Notification, 'notifyId' | 'notifyType' | 'createdAt'>
 
-export function checkHealthBody(format: EventFormat, notification: CheckHealth): string {
-  return format === 'RT' ? rtCheckHealth(notification) : dealerBody({ ...notification, content: '{}' })
+export function checkHealthBody(format: EventFormat, notification: CheckHealth, mode: Mode): string {
+  const body = format === 'RT' ? rtCheckHealth(notification) : dealerBody({ ...notification, content: '{}' })
+  return withMode(body, mode)
 }
 
 function dealerBody({ notifyId, notifyType, createdAt, content }: Omit<Notification, 'details'>): string {

@@ -12,7 +12,7 @@ import type { Config } from '#platform/config/config.ts'
 
 /** The dependencies of sending. Other functions of the module pick from them. */
 export interface WebhookDeps {
-  config: Pick<Config, 'deployment'>
+  config: Pick<Config, 'deployment' | 'mode'>
   log: Log
   loops?: LoopMetrics
   db: Db

@@ -13,7 +13,7 @@ const [url, key, aheadMs] = process.argv.slice(2) as [string, string, string]
 const db = createDb({ url, poolSize: 4, applicationName: 'webhooks sender' })
 const read = createDatabaseClock(systemClock)
 webhooksLoop({
-  config: { deployment: 'local' },
+  config: { deployment: 'local', mode: 'LIVE' },
   log: silentLog,
   db,
   ids: systemIds,

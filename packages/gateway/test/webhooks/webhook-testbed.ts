@@ -90,7 +90,7 @@ export async function createTestbed(options: TestbedOptions = {}): Promise<Testb
   const wake = createWakeups({ url: database.url, nodeId: randomBytes(4).toString('hex'), onError: () => {} })
   const limitsMs: number[] = []
   const deps: WebhookDeps = {
-    config: { deployment: options.deployment ?? 'local' },
+    config: { deployment: options.deployment ?? 'local', mode: 'LIVE' },
     log: silentLog,
     db,
     ...{ ids: systemIds, linkKey: Buffer.alloc(32, 9) },

@@ -2,6 +2,7 @@ import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { compareSchema, MigrationRefused, newerText } from '@dealer-esim/lib/postgres/migrations.ts'
 import { Refusal, shortList } from '@dealer-esim/lib/refusal.ts'
 import { findDeployment } from '#platform/deployment/ensure-deployment.ts'
+import { hasTwinsSchema, twinsSchemaOf } from '#platform/deployment/twins-schema.ts'
 import { migrationsFolder } from '#platform/package-root.ts'
 import type { Move, MovingCell } from './cell-session.ts'
 import { findMove } from './move-state.ts'
@@ -19,6 +20,7 @@ export async function findObstacles(move: Move): Promise<string[]> {
     findPresent(move),
     findMissing(move),
     findOpenStock(move),
+    findTwin(move),
   ])
   return found.flat()
 }
@@ -128,6 +130,18 @@ async function findMissing({ source, target, tenantId }: Move): Promise<string[]
       faults.push(`Cell ${target.name} lacks ${what}: ${shortList(missing, NAMED_MAX)}. Add them there first.`)
   }
   return faults
+}
+
+/** The rows of a test twin stay in its cell, where nothing would find them once its dealer has left. */
+async function findTwin({ source, tenantId }: Move): Promise<string[]> {
+  const { db } = source
+  const [schema] = await db.query<{ name: string }>({ text: 'select current_schema() as name' })
+  if (!(await hasTwinsSchema(db, schema!.name))) return []
+  const [twin] = await db.query({
+    text: `select from ${twinsSchemaOf(schema!.name)}.twins where live_tenant_id = $1`,
+    values: [tenantId],
+  })
+  return twin ? ['The dealer has a test twin: delete it (tenant twin delete), and create one in the new cell.'] : []
 }
 
 /**

@@ -21,6 +21,7 @@ import type { Topic } from '#deps.ts'
 import { type Config, readConfig } from '#platform/config/config.ts'
 import { ensureDeployment } from '#platform/deployment/ensure-deployment.ts'
 import { nameWithKeys } from '#platform/deployment/peers.ts'
+import { hasTwinsSchema, migrateSchemas, twinConfigOf } from '#platform/deployment/twins-schema.ts'
 import { migrationsFolder } from '#platform/package-root.ts'
 import { maintainPartitions } from '#platform/retention/retention-table.ts'
 
@@ -105,7 +106,30 @@ export async function createAdminDeps(): Promise<OpenDeps> {
   }
 }
 
-async function openDatabase(database: BorrowedDatabase): Promise<OpenDeps> {
+/**
+ * Runs `work` with the dependencies of the test twins. Without `create`, `work` gets undefined while there is no schema of them.
+ * @throws StartRefused if the schema may not be created
+ */
+export async function withTwins<Result>(
+  { config, databaseUrl: url, db }: AdminDeps,
+  options: { create: boolean },
+  work: (twins: AdminDeps | undefined) => Promise<Result>,
+): Promise<Result> {
+  if (!options.create && !(await hasTwinsSchema(db, config.databaseSchema))) return work(undefined)
+  const twinConfig = twinConfigOf(config)
+  const { databaseSchema: schema, deployment } = twinConfig
+  const isProduction = deployment === 'production'
+  await migrate({ databaseUrl: url, schema, isProduction, log: silentLog, directory: migrationsFolder() })
+  const { deps, close } = await openDatabase({ config: twinConfig, url })
+  try {
+    await maintainPartitions(deps.db)
+    return await work(deps)
+  } finally {
+    await close()
+  }
+}
+
+async function openDatabase(database: Omit<BorrowedDatabase, 'stop'>): Promise<OpenDeps> {
   const { config, url } = database
   const { databaseSchema: schema } = config
   const masterKeys = config.masterKeys ?? ([ensureLocalMasterKey(config.dataDir)] as const)
@@ -141,7 +165,7 @@ async function openDatabase(database: BorrowedDatabase): Promise<OpenDeps> {
 export async function prepareDatabase(db: Db, { url, config }: { url: string; config: Config }): Promise<string[]> {
   const { databaseSchema: schema, deployment } = config
   const isProduction = deployment === 'production'
-  const ran = await migrate({ databaseUrl: url, schema, isProduction, log: silentLog, directory: migrationsFolder() })
+  const ran = await migrateSchemas({ databaseUrl: url, schema, isProduction, log: silentLog })
   await maintainPartitions(db)
   return ran
 }

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
-import { getKeyState, rotateMasterKey } from '#platform/deployment/rotate-master-key.ts'
+import { getKeyState, type RotationProgress, rotateMasterKey } from '#platform/deployment/rotate-master-key.ts'
+import { withTwins } from '../kernel/cli-deps.ts'
 import type { AdminContext } from '../kernel/context.ts'
 import { progressBar } from '../kernel/progress-bar.ts'
 import { fields, table } from '../kernel/text-table.ts'
@@ -54,9 +55,13 @@ function rotate(masterKey: Command, context: AdminContext): void {
       context.withDeps(async (deps) => {
         const bar = progressBar(context)
         try {
-          const { rewritten, fingerprint } = await rotateMasterKey(deps, context.by, ({ done, total }) =>
-            bar.show(done / total, `${done} of ${total} rewritten`),
+          const onProgress = ({ done, total }: RotationProgress) =>
+            bar.show(done / total, `${done} of ${total} rewritten`)
+          const { fingerprint, ...ofDealers } = await rotateMasterKey(deps, context.by, onProgress)
+          const ofTwins = await withTwins(deps, { create: false }, async (twins) =>
+            twins ? (await rotateMasterKey(twins, context.by, onProgress)).rewritten : 0,
           )
+          const rewritten = ofDealers.rewritten + ofTwins
           bar.end()
           const isAlone = deps.cipher.keyIds.length === 1
           const next = isAlone

@@ -18,6 +18,7 @@ import { parseDuration } from '../kernel/parse-options.ts'
 import { fields, table, timeText } from '../kernel/text-table.ts'
 import { moveCommand } from './tenant-move.ts'
 import { SETTING_OPTIONS, type SettingOptions, settingsInput, webhookChange } from './tenant-options.ts'
+import { twinCommands } from './tenant-twin.ts'
 
 export function tenantCommands(tenant: Command, context: AdminContext): void {
   create(tenant, context)
@@ -26,6 +27,7 @@ export function tenantCommands(tenant: Command, context: AdminContext): void {
   status(tenant, context)
   newSecret(tenant, context)
   moveCommand(tenant, context)
+  twinCommands(tenant, context)
 }
 
 function create(tenant: Command, context: AdminContext): void {

@@ -4,7 +4,7 @@ import { type Running, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
 import { queueTravellerMail } from '#alerts/mail/mail-queue.ts'
 import { shareMail } from '#alerts/mail/mail-texts.ts'
 import type { Deps } from '#deps.ts'
-import { openTraveller } from '#orders/traveller.ts'
+import { isMailPossible, openTraveller } from '#orders/traveller.ts'
 import { isHeld } from '#platform/held-tenants.ts'
 import { runJob } from '#platform/jobs.ts'
 import { SHARE_ALIVE, shareUrl } from '../qr/qr-link.ts'
@@ -20,7 +20,7 @@ type DeliveryDeps = Pick<Deps, 'config' | 'db' | 'ids' | 'cipher' | 'linkKey' | 
 
 /** Queues the mails of orders whose eSIMs have arrived. Without SMTP_URL no order is placed that has one. */
 export function deliveryLoop(deps: DeliveryDeps): Running | undefined {
-  if (deps.config.smtpUrl === undefined) return undefined
+  if (!isMailPossible(deps.config)) return undefined
   return runLoop(deps, 'deliver-to', POLL_MS, () => queueDeliveries(deps))
 }
 

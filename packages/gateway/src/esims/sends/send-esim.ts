@@ -17,9 +17,16 @@ import {
   SENDS_PER_RECIPIENT_MAX,
   tooManySends,
 } from '#orders/recipient-limit.ts'
-import { isSameAddress, openTraveller, type SealedTraveller, sealTraveller, type Traveller } from '#orders/traveller.ts'
+import {
+  isMailPossible,
+  isSameAddress,
+  type MailConfig,
+  openTraveller,
+  type SealedTraveller,
+  sealTraveller,
+  type Traveller,
+} from '#orders/traveller.ts'
 import { audit, type By } from '#platform/audit/audit.ts'
-import type { Config } from '#platform/config/config.ts'
 import { lockWallet, touchWallet } from '#wallet/ledger/lock-wallets.ts'
 import { type EsimReference, findEsim, matchesReference } from '../actions/action-esim.ts'
 import { findByTransactionId, type StoredSend } from '../actions/earlier-use.ts'
@@ -27,7 +34,7 @@ import { INSTALLABLE, SHARE_ALIVE, shareUrl } from '../qr/qr-link.ts'
 
 export interface SendDeps extends Pick<Deps, 'links' | 'linkKey' | 'ids'> {
   db: Db
-  config: Pick<Config, 'smtpUrl'>
+  config: MailConfig
   cipher: Pick<Cipher, 'encrypt' | 'decrypt'>
   databaseClock: { now(): number }
 }
@@ -67,7 +74,7 @@ export async function sendEsim(
     const esim = await findEsim(tx, tenantId, input)
     if (esim === undefined) throw new ApiError('310403')
     await refuseUnknownBrand(tx, tenantId, input.brand)
-    if (deps.config.smtpUrl === undefined) throw new ApiError('200019')
+    if (!isMailPossible(deps.config)) throw new ApiError('200019')
     const page = await findPage(tx, tenantId, esim.profileId)
     if (by === undefined ? !page.isInstallable : !page.isShared) throw new ApiError('200002', { data: stateOf(page) })
     if (input.onlyUnsent) await refuseSent(tx, tenantId, esim)

@@ -148,7 +148,9 @@ export const webhookRoutes: Route[] = [
       ])
       const { content, details, attemptList, appKey, ...event } = found
       const recorded = { ...event, content: JSON.stringify(content), details: details ? JSON.stringify(details) : null }
-      const text = bodyOf(endpoint?.eventFormat ?? 'DEALER', recorded) ?? bodyOf('DEALER', recorded)
+      const text =
+        bodyOf(endpoint?.eventFormat ?? 'DEALER', recorded, deps.config.mode) ??
+        bodyOf('DEALER', recorded, deps.config.mode)
       return {
         ...event,
         body: JSON.parse(text!),

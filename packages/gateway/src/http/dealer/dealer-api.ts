@@ -20,6 +20,7 @@ import { readBody } from '../body.ts'
 import { callerReader, isSecure } from '../caller.ts'
 import type { Forward } from '../forward.ts'
 import type { LoadShedder } from '../load-shedding/load-shedder.ts'
+import { depsOf } from '../twin-requests.ts'
 import { type Handler, JsonText, type Operations } from './dealer-call.ts'
 import { createContext, paceRefusal, type RequestContext, refuse, requestIdOf, respond } from './respond.ts'
 
@@ -146,13 +147,14 @@ async function forwardMoved(
 const TIMED: ReadonlySet<OperationName> = new Set(operationNames.filter((name) => !name.startsWith('webhook/')))
 
 async function perform<Name extends OperationName>(
-  { deps, operations, turns }: DealerApi,
+  { deps: live, operations, turns }: DealerApi,
   context: RequestContext,
   operation: Name,
   headers: RequestHeaders,
   body: Buffer,
 ): Promise<Answer> {
   const { address, start: receivedAt, response } = context
+  const deps = await depsOf(live, headers.appKey)
   const signed = { headers, body, address, operations: [operation] }
   const admitted = await admit(deps.admission, signed, await authenticate(deps.admission, signed))
   const { tenant, catalogueVersion } = admitted

@@ -30,7 +30,9 @@ export const operations: Operations = {
   async health(deps, { tenant }) {
     const { tenantId, clientName, key } = tenant
     const keyLimits = key && (await getKeyLimits(deps.db, tenantId, key))
-    return { data: { status: 'UP', tenantId, clientName, keyLabel: key?.label ?? null, keyLimits } }
+    return {
+      data: { status: 'UP', mode: deps.config.mode, tenantId, clientName, keyLabel: key?.label ?? null, keyLimits },
+    }
   },
   async 'account/balance'(deps, { tenant }) {
     return { data: await getBalance(deps.db, tenant.tenantId) }

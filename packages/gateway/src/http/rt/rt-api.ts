@@ -21,6 +21,7 @@ import { createForward, type Forward } from '../forward.ts'
 import type { LoadShedder } from '../load-shedding/load-shedder.ts'
 import type { RequestLimit } from '../load-shedding/request-limit.ts'
 import { type OrderTrace, requestSpan } from '../request-log.ts'
+import { depsOf } from '../twin-requests.ts'
 import { acceptsGzip } from './list-sink.ts'
 import { createListWriter, ListStream, type ListWriter } from './list-stream.ts'
 import type { RtCall } from './rt-call.ts'
@@ -42,6 +43,8 @@ interface RtApi {
   deps: Deps
   shedder: LoadShedder
   ends: EndWatch
+  /** Of test twins' orders, created when the first of their requests waits. */
+  twinEnds: { watch: EndWatch | undefined }
   lists: ListWriter
   callerOf: ReturnType<typeof callerReader>
   forward: Forward
@@ -73,7 +76,18 @@ export async function rtApi(app: FastifyInstance, deps: Deps, shedder: LoadShedd
   const ends = createEndWatch(deps)
   const lists = createListWriter(shedder)
   const forward = createForward(deps)
-  const api: RtApi = { app, deps, shedder, ends, lists, callerOf, forward, logUnavailable: unavailableLog(deps.log) }
+  const twinEnds: RtApi['twinEnds'] = { watch: undefined }
+  const api: RtApi = {
+    app,
+    deps,
+    shedder,
+    ends,
+    twinEnds,
+    lists,
+    callerOf,
+    forward,
+    logUnavailable: unavailableLog(deps.log),
+  }
   for (const prefix of RT_PREFIXES) {
     await app.register(
       async (scope) => {
@@ -88,6 +102,7 @@ export async function rtApi(app: FastifyInstance, deps: Deps, shedder: LoadShedd
   }
   app.addHook('preClose', (done) => {
     ends.stop()
+    twinEnds.watch?.stop()
     done()
   })
 }
@@ -146,7 +161,7 @@ async function authenticateSender({ deps }: RtApi, context: Context, sender: Uns
   const timestamp = String(Math.floor(deps.databaseClock.now()))
   const headers = { appKey, requestId: randomUUID(), timestamp, signature: '' }
   const request = { headers, address: context.address, ...secret }
-  const unsigned = await authenticateUnsigned(deps.admission, request)
+  const unsigned = await authenticateUnsigned((await depsOf(deps, appKey)).admission, request)
   context.isUnsigned = true
   return { headers, spentAs: headers.requestId, unsigned: { ...unsigned, request } }
 }
@@ -180,6 +195,13 @@ async function serve(
   slot.release(operation === 'package/list' ? undefined : api.deps.clock.monotonic() - context.start)
   if (obj instanceof ListStream) await respondWithList(api, context, obj)
   else respond(body instanceof ApiError ? pacedAsBody(api) : api, context, obj, failure)
+}
+
+/** The watch of live orders, or that of test twins' orders. */
+function endsOf({ ends, deps: live, twinEnds }: RtApi, deps: Deps): EndWatch {
+  if (deps === live) return ends
+  twinEnds.watch ??= createEndWatch(deps)
+  return twinEnds.watch
 }
 
 function pacedAsBody(api: RtApi): RtApi {
@@ -233,7 +255,8 @@ async function perform(
   body: Buffer,
   slot: Slot,
 ): Promise<object> {
-  const { deps, shedder } = api
+  const { shedder } = api
+  const deps = await depsOf(api.deps, headers.appKey)
   const { address } = context
   const signed = { headers, body, address, spentAs, operations: operationsOf(operation) }
   const admitted = unsigned
@@ -272,7 +295,7 @@ async function perform(
     },
     waitForEnd(awaited) {
       slot.release(undefined) // a waiting request causes no load
-      return waitForEnd(api.ends, context.response, awaited)
+      return waitForEnd(endsOf(api, deps), context.response, awaited)
     },
   }
   return handlers[operation](deps, call)

@@ -4,7 +4,7 @@ import { IS_ON_SHARDS } from '@dealer-esim/lib/postgres/distributed-schema.ts'
 import { explainNoConnection } from '@dealer-esim/lib/postgres/errors.ts'
 import { type DatabaseServer, SERVER, whyServerUnfit } from '@dealer-esim/lib/postgres/migrations.ts'
 import { DEFAULT_SCHEMA, SCHEMA_ACCESS, type SchemaAccess, whySchemaUnfit } from '@dealer-esim/lib/postgres/schema.ts'
-import { OTHER_CONNECTIONS } from '#platform/config/connections.ts'
+import { ALL_TWIN_CONNECTIONS, OTHER_CONNECTIONS } from '#platform/config/connections.ts'
 import { isLoopback } from '#platform/config/rules.ts'
 import type { DatabaseCheckInput, Finding, Findings } from './finding.ts'
 
@@ -54,7 +54,7 @@ export async function checkDatabase({ db, config }: DatabaseCheckInput, findings
       ),
     )
   }
-  const needed = (config.databasePoolSize ?? 0) + OTHER_CONNECTIONS
+  const needed = (config.databasePoolSize ?? 0) + OTHER_CONNECTIONS + ALL_TWIN_CONNECTIONS
   if (connections < needed) {
     found.push(
       findings.fault(

@@ -10,12 +10,21 @@ import { subtractTenants } from '#sales/update-sales.ts'
 export async function removeTenants(db: Db, tenantIds: readonly string[]): Promise<void> {
   await db.tx(async (tx) => {
     tx.send({ text: 'select from wallets where tenant_id = any ($1) for update', values: [tenantIds] })
-    await removeSandboxRecords(tx, tenantIds)
-    await subtractTenants(tx, tenantIds)
-    for (const table of await tenantTables(tx)) {
-      tx.send({ text: `delete from ${table} where tenant_id = any ($1)`, values: [tenantIds] })
-    }
+    await removeRows(tx, tenantIds)
   })
+}
+
+/** The same in a transaction that has locked the wallets. The rows of the tables in `kept` stay. */
+export async function removeRows(
+  tx: Tx,
+  tenantIds: readonly string[],
+  kept: ReadonlySet<string> = new Set(),
+): Promise<void> {
+  await removeSandboxRecords(tx, tenantIds)
+  await subtractTenants(tx, tenantIds)
+  for (const table of await tenantTables(tx)) {
+    if (!kept.has(table)) tx.send({ text: `delete from ${table} where tenant_id = any ($1)`, values: [tenantIds] })
+  }
 }
 
 async function removeSandboxRecords(tx: Tx, tenantIds: readonly string[]): Promise<void> {
@@ -25,6 +34,7 @@ async function removeSandboxRecords(tx: Tx, tenantIds: readonly string[]): Promi
   })
   const keys = items.map(({ orderId, itemNo }) => `${orderNoOf(orderId)}-${itemNo}`)
   tx.send({ text: 'delete from sandbox_issued where key = any ($1)', values: [keys] })
+  tx.send({ text: 'delete from sandbox_actions where esim_key = any ($1)', values: [keys] })
 }
 
 /**

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import type { Mode } from '@dealer-esim/contract'
 import { findBrokenRules } from './rules.ts'
 import { readVariableText } from './variable-text.ts'
 import { type Deployment, VARIABLES, type Values, type Variable } from './variables.ts'
@@ -10,6 +11,8 @@ export type Config = Values & {
   readonly role: Role
   /** Run a simulated wholesaler as a supplier. */
   readonly isTrial: boolean
+  /** TEST: of test twins (docs/decisions/0035), whose rows are in a schema of their own. */
+  readonly mode: Mode
 }
 
 /** Lists all faults together, so that an operator does not need five starts to find five faults. */
@@ -39,7 +42,7 @@ export function inspectConfig(
   if (isTrial && values.deployment !== undefined && values.deployment !== 'local') {
     faults.push('--trial runs a simulated wholesaler, which only a local deployment may have.')
   }
-  return { config: { ...values, role, isTrial } as Partial<Config>, faults }
+  return { config: { ...values, role, isTrial, mode: 'LIVE' } as Partial<Config>, faults }
 }
 
 /** The URL of a local gateway that has no PUBLIC_URL. */

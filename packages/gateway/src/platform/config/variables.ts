@@ -4,7 +4,7 @@ import { QPS_LIMIT_DEFAULT, QPS_LIMIT_MAX } from '@dealer-esim/contract'
 import { parseDatabaseUrl } from '@dealer-esim/lib/database-url.ts'
 import { DEFAULT_SCHEMA } from '@dealer-esim/lib/postgres/schema.ts'
 import ipaddr from 'ipaddr.js'
-import { OTHER_CONNECTIONS } from './connections.ts'
+import { ALL_TWIN_CONNECTIONS, OTHER_CONNECTIONS } from './connections.ts'
 import {
   clientId,
   databaseSchema,
@@ -130,7 +130,7 @@ export const VARIABLES = {
   },
   databasePoolSize: {
     name: 'DATABASE_POOL_SIZE',
-    description: `Maximum database connections of this process, in addition to up to ${OTHER_CONNECTIONS} for orders, admission, wakeups and migrations.`,
+    description: `Maximum database connections of this process, in addition to up to ${OTHER_CONNECTIONS} for orders, admission, wakeups and migrations, and ${ALL_TWIN_CONNECTIONS} once a dealer has a test twin.`,
     parse: integer(2, 500),
     default: '20',
   },
@@ -165,6 +165,18 @@ export const VARIABLES = {
     description: 'Requests per second of a tenant that has no limit of its own.',
     parse: integer(1, QPS_LIMIT_MAX),
     default: String(QPS_LIMIT_DEFAULT),
+  },
+  twinQpsLimit: {
+    name: 'TWIN_QPS_LIMIT',
+    description: 'Most requests per second of a test twin, whatever its own limit.',
+    parse: integer(1, QPS_LIMIT_MAX),
+    default: '50',
+  },
+  twinsQpsLimit: {
+    name: 'TWINS_QPS_LIMIT',
+    description: 'Requests per second of all test twins together on this node.',
+    parse: integer(1, QPS_LIMIT_MAX),
+    default: '200',
   },
   console: {
     name: 'CONSOLE',
@@ -353,6 +365,7 @@ function databaseUrl(value: string): string {
 
 function cellName(value: string): string {
   if (!/^[a-z0-9]{1,12}$/.test(value)) throw new Error(`must be 1 to 12 lower-case letters and digits, not “${value}”`)
+  if (value === 'test') throw new Error('must not be “test”, which marks the AppKeys of test twins')
   return value
 }
 

@@ -3,7 +3,7 @@ import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import { listPeers, peersText } from './peers.ts'
 
 /** What an older release does not know, so that it is made only once none is connected, with the first release that knows it. */
-const KNOWN_SINCE = { 'restricted keys': 2 } as const
+const KNOWN_SINCE = { 'restricted keys': 2, 'test twins': 2 } as const
 
 /**
  * Requires that every process that is connected to this schema runs a release that knows something new. A node of the release

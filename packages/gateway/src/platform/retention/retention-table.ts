@@ -199,6 +199,7 @@ export const KEPT: Readonly<Record<string, string>> = {
   notes: 'written and deleted by people, 200 an order or dealer',
   brands: 'twenty a dealer at most',
   brand_pictures: 'three a brand; one that no brand names is deleted with the change',
+  twins: 'one row a dealer that has a test twin',
   tenant_keys: 'made by people; a revoked one stays, because orders name it',
   tenant_moves: 'one row a dealer that was moved to or from another cell',
   tenant_move_changes: 'removed as they are copied',

@@ -11,6 +11,7 @@ import { getPreparedSecret, type RestrictedKey, type ServingNode, type Tenant, t
 import { mayUseTestOperations } from '../test-access.ts'
 import type { AdmissionInput, AdmissionResult } from './admit-batch.ts'
 import type { FailureLimit } from './failure-limit.ts'
+import type { TwinAdmission } from './twin-admission.ts'
 
 export interface SignedRequest {
   headers: RequestHeaders
@@ -41,10 +42,14 @@ export interface AdmissionDeps {
   /** True on local and test gateways, whose answers show what should have been signed. */
   revealsStringToSign: boolean
   defaultQpsLimit: number
+  /** No tenant has more, whatever its settings. Absent: no such limit. */
+  qpsLimitMax?: number | undefined
   /** The key that recognises the RequestIDs of the gateway's own attempts to send events. */
   linkKey: Buffer
   /** Called for the first request signed with a secret: from then on, that secret signs events. */
   onSecretProven(tenant: Tenant, secret: TenantSecret): void
+  /** Of test twins only. */
+  twins?: TwinAdmission
   /** Called at each admitted request that a restricted key signed. */
   onKeyUsed(tenant: Tenant, key: RestrictedKey): void
 }
@@ -171,6 +176,7 @@ export async function admit(
 ): Promise<Admitted> {
   const requestId = ('spentAs' in request && request.spentAs) || request.headers.requestId
   if (isAttemptId(deps.linkKey, requestId)) throw new ApiError('101006')
+  await checkStanding(deps, authenticated)
   let current = authenticated
   for (let round = 0; round < ROUNDS_MAX; round++) {
     const { tenant, secretId } = current
@@ -184,12 +190,13 @@ export async function admit(
     if (result.verdict !== 'stale') noteFirstUse(deps, tenant, secretId)
     switch (result.verdict) {
       case 'admitted':
+        if (deps.twins?.takeRequest() === false) throw tooManyRequests({ limit: deps.twins.qpsLimit, waitS: 1 })
         if (tenant.key !== null) deps.onKeyUsed(tenant, tenant.key)
         return { tenant, catalogueVersion: result.catalogueVersion }
       case 'used':
         throw new ApiError('101006')
       case 'over-qps':
-        throw tooManyRequests({ limit: tenant.qpsLimit ?? deps.defaultQpsLimit, waitS: 1 })
+        throw tooManyRequests({ limit: qpsLimitOf(deps, tenant), waitS: 1 })
       case 'stale':
         // Does not count against the caller's address: the credentials were valid a moment ago.
         current =
@@ -202,6 +209,15 @@ export async function admit(
     }
   }
   throw new ApiError('000002')
+}
+
+function qpsLimitOf({ defaultQpsLimit, qpsLimitMax }: AdmissionDeps, { qpsLimit }: Tenant): number {
+  return Math.min(qpsLimit ?? defaultQpsLimit, qpsLimitMax ?? Number.POSITIVE_INFINITY)
+}
+
+/** A cached twin says nothing about its live dealer, who may have been suspended since. @throws ApiError 101005 */
+async function checkStanding({ twins }: AdmissionDeps, { tenant }: Authenticated): Promise<void> {
+  if (twins && (await twins.withStanding(tenant)).status !== 'ACTIVE') throw new ApiError('101005')
 }
 
 /**

@@ -26,6 +26,8 @@ export interface AdmissionBatcherDeps {
   clock: Clock
   databaseClock: DatabaseClock
   defaultQpsLimit: number
+  /** No tenant has more, whatever its settings. Absent: no such limit. */
+  qpsLimitMax?: number | undefined
   /** Creates missing partitions; called when a slot has no partition. */
   maintainPartitions(): Promise<unknown>
 }
@@ -46,7 +48,8 @@ const HOUR_MS = 3_600_000
 const EDGE_MS = CLOCK_WINDOW_MS + 60_000
 
 /** Admits the requests of all tenants that arrive at about the same time with one statement. */
-export function createAdmissionBatcher(deps: AdmissionBatcherDeps): Batcher<AdmissionInput, AdmissionResult> {
+export function createAdmissionBatcher(options: AdmissionBatcherDeps): Batcher<AdmissionInput, AdmissionResult> {
+  const deps = { ...options, statements: statementsOf(options.qpsLimitMax) }
   return createBatcher<AdmissionInput, AdmissionResult>({
     limit: BATCH_MAX,
     concurrency: CONCURRENT_BATCHES,
@@ -61,7 +64,11 @@ export function createAdmissionBatcher(deps: AdmissionBatcherDeps): Batcher<Admi
   })
 }
 
-async function admitBatch(deps: AdmissionBatcherDeps, inputs: AdmissionInput[]): Promise<AdmissionResult[]> {
+interface StatementDeps extends AdmissionBatcherDeps {
+  statements: Record<'batch' | 'one', Required<Pick<Statement, 'name' | 'text'>>>
+}
+
+async function admitBatch(deps: StatementDeps, inputs: AdmissionInput[]): Promise<AdmissionResult[]> {
   try {
     return await runStatement(deps, inputs)
   } catch (error) {
@@ -73,7 +80,7 @@ async function admitBatch(deps: AdmissionBatcherDeps, inputs: AdmissionInput[]):
 
 const CHECK_VIOLATION = '23514'
 
-async function runStatement(deps: AdmissionBatcherDeps, inputs: AdmissionInput[]): Promise<AdmissionResult[]> {
+async function runStatement(deps: StatementDeps, inputs: AdmissionInput[]): Promise<AdmissionResult[]> {
   const statement = inputs.length === 1 ? oneStatement(deps, inputs[0]!) : batchStatement(deps, inputs)
   const sentAt = deps.clock.monotonic()
   const [answer] = await deps.db.query<{ nowMs: number; catalogueVersion: bigint; verdicts: string }>(statement)
@@ -84,12 +91,14 @@ async function runStatement(deps: AdmissionBatcherDeps, inputs: AdmissionInput[]
   }))
 }
 
-function batchStatement({ databaseClock, defaultQpsLimit }: AdmissionBatcherDeps, inputs: AdmissionInput[]): Statement {
+function batchStatement(
+  { databaseClock, defaultQpsLimit, statements }: StatementDeps,
+  inputs: AdmissionInput[],
+): Statement {
   const now = databaseClock.now()
   const slots = inputs.map(slotOf)
   return {
-    name: 'admission-batch',
-    text: ADMIT_BATCH,
+    ...statements.batch,
     values: [
       uuidArray(inputs.map((input) => input.tenantId)),
       uuidArray(inputs.map((input) => input.requestId)),
@@ -102,13 +111,13 @@ function batchStatement({ databaseClock, defaultQpsLimit }: AdmissionBatcherDeps
   }
 }
 
-function oneStatement({ databaseClock, defaultQpsLimit }: AdmissionBatcherDeps, input: AdmissionInput): Statement {
+function oneStatement({ databaseClock, defaultQpsLimit, statements }: StatementDeps, input: AdmissionInput): Statement {
   const now = databaseClock.now()
   const slot = slotOf(input)
   const other = otherSlot(slot, now)
   const slots = other === null ? [slot] : [slot, other].sort((left, right) => left - right)
   const values = [input.tenantId, input.requestId, plainArray(slots), input.version, defaultQpsLimit]
-  return { name: 'admission-one', text: ADMIT_ONE, values: [...values, ...earlierSlots(now)] }
+  return { ...statements.one, values: [...values, ...earlierSlots(now)] }
 }
 
 function slotOf({ timestampMs }: Pick<AdmissionInput, 'timestampMs'>): number {
@@ -200,9 +209,9 @@ const SPENT_FROM_BUCKET = `on conflict (tenant_id) do update set
  * $1 tenants, $2 RequestIDs, $3 slots, $4 slots on the other side (or null), $5 versions, $6 default QPS limit, $7 the
  * earliest slot that still counts, $8 the last slot in which no more ids are entered.
  */
-const ADMIT_BATCH = `
+const admitBatchText = (qpsLimit: Limit) => `
 with asked as materialized (
-  select a.*, t.version = a.checked_version as current, coalesce(t.qps_limit, $6::int) as qps_limit
+  select a.*, t.version = a.checked_version as current, ${qpsLimit('coalesce(t.qps_limit, $6::int)')} as qps_limit
   from unnest($1::uuid[], $2::uuid[], $3::int[], $4::int[], $5::bigint[])
        with ordinality as a(tenant_id, request_id, slot, other_slot, checked_version, position)
   left join tenants t on t.tenant_id = a.tenant_id
@@ -248,9 +257,9 @@ left join spent s on s.tenant_id = j.tenant_id`
  * $1 tenant, $2 RequestID, $3 slots in which to store it, ascending, $4 version, $5 default QPS limit, $6 and $7 are the
  * same as $7 and $8 above.
  */
-const ADMIT_ONE = `
+const admitOneText = (qpsLimit: Limit) => `
 with asked as materialized (
-  select coalesce(qps_limit, $5::int) as qps_limit from tenants where tenant_id = $1::uuid and version = $4::bigint
+  select ${qpsLimit('coalesce(qps_limit, $5::int)')} as qps_limit from tenants where tenant_id = $1::uuid and version = $4::bigint
 ), entered as (
   insert into request_ids (tenant_id, request_id, slot)
   select $1, $2::uuid, slot from asked, unnest($3::int[]) as slot
@@ -268,3 +277,15 @@ with asked as materialized (
 select extract(epoch from clock_timestamp())::float8 * 1000 as now_ms, version as catalogue_version,
        case when asked is null then 'S' when granted is null then 'U' when granted = 0 then 'Q' else 'A' end as verdicts
 from catalogue_version left join asked on true left join spent on true`
+
+/** SQL: a tenant's QPS limit, given its own or the default one. */
+type Limit = (own: string) => string
+
+function statementsOf(qpsLimitMax: number | undefined): StatementDeps['statements'] {
+  const [suffix, limit]: [string, Limit] =
+    qpsLimitMax === undefined ? ['', (own) => own] : [`-max-${qpsLimitMax}`, (own) => `least(${own}, ${qpsLimitMax})`]
+  return {
+    batch: { name: `admission-batch${suffix}`, text: admitBatchText(limit) },
+    one: { name: `admission-one${suffix}`, text: admitOneText(limit) },
+  }
+}

@@ -3,13 +3,14 @@ import type { Cipher } from '@dealer-esim/lib/crypto.ts'
 import { createDb, type Database, type Db, type DbOptions } from '@dealer-esim/lib/postgres/db.ts'
 import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
 import type { Config } from '#platform/config/config.ts'
-import { ADMISSION_CONNECTIONS } from '#platform/config/connections.ts'
+import { ADMISSION_CONNECTIONS, TWIN_CONNECTIONS } from '#platform/config/connections.ts'
 import { maintainPartitions } from '#platform/retention/retention-table.ts'
 import { createKeyUse } from '../keys/key-use.ts'
 import { findByAppKey, type Tenant, type TenantSecret } from '../tenant.ts'
 import { type AdmissionDeps, createTenantCache } from './admission.ts'
 import { createAdmissionBatcher } from './admit-batch.ts'
 import { createFailureLimit } from './failure-limit.ts'
+import type { TwinAdmission } from './twin-admission.ts'
 
 /** Short limits: admission takes milliseconds, and dealers are waiting for the answer. */
 const LIMITS = { lockTimeoutMs: 3_000, statementTimeoutMs: 3_000, stallMs: 4_000, connectTimeoutMs: 3_000 }
@@ -17,7 +18,7 @@ const LIMITS = { lockTimeoutMs: 3_000, statementTimeoutMs: 3_000, stallMs: 4_000
 interface AdmissionOptions {
   /** The settings of the dealer API's connections. */
   hot: Omit<DbOptions, 'poolSize' | 'applicationName'>
-  config: Pick<Config, 'deployment' | 'defaultQpsLimit'>
+  config: Pick<Config, 'deployment' | 'defaultQpsLimit' | 'twinQpsLimit'>
   clock: Clock
   databaseClock: DatabaseClock
   db: Db
@@ -25,24 +26,32 @@ interface AdmissionOptions {
   /** The key that recognises the RequestIDs of the gateway's own attempts to send events. */
   linkKey: Buffer
   log: Log
+  /** Of test twins only. */
+  twins?: TwinAdmission | undefined
 }
 
 /** Creates the dependencies of admission, with its own database connections. */
 export function createAdmission(options: AdmissionOptions): AdmissionDeps & { db: Database } {
-  const { hot, config, clock, databaseClock, db, cipher, linkKey, log } = options
+  const { hot, config, clock, databaseClock, db, cipher, linkKey, log, twins } = options
   const { defaultQpsLimit } = config
+  const qpsLimitMax = twins && config.twinQpsLimit
   const admissionDb = createDb({
     ...hot,
     ...LIMITS,
-    poolSize: ADMISSION_CONNECTIONS,
+    poolSize: twins ? TWIN_CONNECTIONS.admission : ADMISSION_CONNECTIONS,
     applicationName: 'dealer-esim admission',
     asynchronousCommit: true,
   })
   return {
-    tenantCache: createTenantCache((appKey) => findByAppKey(admissionDb, cipher, appKey)),
+    tenantCache: createTenantCache(async (appKey) => {
+      const tenant = await findByAppKey(admissionDb, cipher, appKey)
+      return tenant && twins ? twins.withStanding(tenant) : tenant
+    }),
+    ...(twins && { twins }),
+    qpsLimitMax,
     batches: createAdmissionBatcher({
       db: admissionDb,
-      ...{ clock, databaseClock, defaultQpsLimit },
+      ...{ clock, databaseClock, defaultQpsLimit, qpsLimitMax },
       maintainPartitions: () => maintainPartitions(db),
     }),
     failures: createFailureLimit(clock),

@@ -109,7 +109,7 @@ export async function createKey(
   input: KeyInput & { label: string },
   by: By,
 ): Promise<{ appKey: string; appSecret: string }> {
-  const appKey = createAppKey(deps.ids, 'rk', deps.config.cellName)
+  const appKey = createAppKey(deps.ids, 'rk', deps.config)
   const appSecret = deps.ids.bytes(SECRET_BYTES).toString('base64url')
   return changeTenant(deps, typedId, by, async (tx, tenantId) => {
     const { currencyCode } = await lockTenant(tx, tenantId)

@@ -59,7 +59,7 @@ async function check(deps: CheckDeps, tenantId: string, url: string, format: Eve
   if (!signer) throw new Error(`no tenant ${tenantId}`)
   const createdAt = new Date(deps.databaseClock.now())
   const notification = { notifyId: deps.ids.uuid(), notifyType: 'CHECK_HEALTH', createdAt }
-  const text = checkHealthBody(format, notification)
+  const text = checkHealthBody(format, notification, deps.config.mode)
   const endpoint = { url, eventFormat: format }
   const attempt = await attemptDelivery(deps, endpoint, signer, notification, text, CHECK_HEALTH_TIMEOUT_MS)
   const logged = loggedAttempt(attempt, notification, 1, url, signer)

@@ -33,7 +33,7 @@ export async function testWebhook(
   if (!tenant) throw new Error(`no tenant ${tenantId}`)
   const { callbackUrl: url, eventFormat } = endpoint
   const event = sampleEvent(deps.ids, notifyType, tenant.currencyCode, new Date(deps.databaseClock.now()))
-  const text = bodyOf(eventFormat, event)
+  const text = bodyOf(eventFormat, event, deps.config.mode)
   if (text === undefined) throw notInFormat(eventFormat, notifyType)
   return inTurn(deps, tenantId, async () => {
     const attempt = await attemptDelivery(deps, { url, eventFormat }, tenant, event, asTest(text), EVENT_TIMEOUT_MS)

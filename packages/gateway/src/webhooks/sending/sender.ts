@@ -260,7 +260,7 @@ export class Sender {
   #bodyOf({ tenantId, endpoint }: EndpointQueue, event: ClaimedEvent): string | undefined {
     if (!endpoint.eventTypes.includes(event.notifyType)) return undefined
     try {
-      return bodyOf(endpoint.eventFormat, event)
+      return bodyOf(endpoint.eventFormat, event, this.#deps.config.mode)
     } catch (error) {
       const { notifyId } = event
       this.#deps.log.error(

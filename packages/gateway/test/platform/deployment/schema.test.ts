@@ -98,6 +98,7 @@ const SUPPLIER_TABLES: Record<string, string> = {
 /** Unique keys of tenants' tables that do not begin with tenant_id, and why. */
 const UNIQUE_ACROSS_TENANTS: Record<string, string> = {
   tenant_keys_app_key: 'a request names its restricted key only by AppKey',
+  twins_live_tenant: 'a live dealer has one twin; the table is empty in the schema of live dealers',
   tenants_app_key_key: 'a request identifies its tenant only by AppKey; tenants is a reference table',
 }
 

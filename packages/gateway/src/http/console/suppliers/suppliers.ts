@@ -166,7 +166,8 @@ export const supplierRoutes: Route[] = [
     path: '/suppliers/:supplier/config',
     access: OPERATOR_ADMINS,
     sessionOnly: true,
-    summary: 'Replace the configuration of a supplier, and test it. Secrets that are left out keep their values. Requires the password',
+    summary:
+      'Replace the configuration of a supplier, and test it. Secrets that are left out keep their values. Requires the password',
     params,
     body: Type.Object({ ...reauthentication, config: config() }, CLOSED),
     answer: tested,

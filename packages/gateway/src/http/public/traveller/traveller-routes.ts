@@ -28,11 +28,15 @@ const HEADERS = {
 
 const LINK = { access: 'the link: its token has 128 random bits or more' }
 
-interface RouteDeps {
+interface LinkDeps {
   db: Db
   cipher: Pick<Cipher, 'decrypt'>
   linkKey: Buffer
   links: { publicUrl: string }
+}
+
+interface RouteDeps extends LinkDeps {
+  twins?: { open(): Promise<LinkDeps | undefined> }
 }
 
 interface Link {
@@ -54,23 +58,32 @@ export function addTravellerRoutes(app: FastifyInstance, deps: RouteDeps): void 
   app.get<Link>('/qr/:name', { config: LINK }, async (request, reply) => {
     reply.headers({ ...HEADERS, vary: QR_VARY })
     const { token, format } = parseName(request.params.name)
-    const opened = await openQrLink(deps, token)
+    const { opened, owner } = await open(deps, (among) => openQrLink(among, token))
     const wanted = format ?? qrFormatFor(request.headers)
-    return wanted === 'page' ? sendPage(deps, request, reply, { token, opened }) : sendPicture(reply, wanted, opened)
+    return wanted === 'page' ? sendPage(owner, request, reply, { token, opened }) : sendPicture(reply, wanted, opened)
   })
   app.get<Link>('/share/:name', { config: LINK }, async (request, reply) => {
     reply.headers(HEADERS)
     const { token, format } = parseName(request.params.name)
-    const opened = await openShareLink(deps, token)
+    const { opened, owner } = await open(deps, (among) => openShareLink(among, token))
     if (format !== undefined) return sendPicture(reply, format, opened)
     // A mail program that looks at a link before its reader does is not the reader.
     if (opened?.kind === 'OPEN' && isPageLoad(request.headers))
-      await markOpened(deps.db, readShareToken(deps.linkKey, token)!)
-    return sendPage(deps, request, reply, { token, opened })
+      await markOpened(owner.db, readShareToken(owner.linkKey, token)!)
+    return sendPage(owner, request, reply, { token, opened })
   })
   app.get<Link>('/flags/:name', { config: { access: 'everybody' } }, (request, reply) =>
     sendFlag(reply, request.params.name),
   )
+}
+
+/** Opens a link, which is authenticated by the key of the live dealers or by that of the test twins. */
+async function open(deps: RouteDeps, openAmong: (deps: LinkDeps) => Promise<OpenedLink | undefined>) {
+  const opened = await openAmong(deps)
+  if (opened !== undefined) return { opened, owner: deps }
+  const owner = await deps.twins?.open()
+  const ofTwin = owner && (await openAmong(owner))
+  return { opened: ofTwin, owner: ofTwin ? owner! : deps }
 }
 
 function parseName(name: string): { token: string; format: 'svg' | 'png' | undefined } {
@@ -86,7 +99,7 @@ function sendPicture(reply: FastifyReply, format: 'svg' | 'png', opened: OpenedL
 }
 
 async function sendPage(
-  deps: RouteDeps,
+  deps: LinkDeps,
   request: LinkRequest,
   reply: FastifyReply,
   { token, opened }: { token: string; opened: OpenedLink | undefined },
@@ -106,7 +119,7 @@ function render(reader: Reader, { query }: LinkRequest, token: string, opened: O
   return opened.codes ? installPage(reader, token, opened.esim, opened.codes) : statusPage(reader, opened.esim)
 }
 
-async function readerOf(deps: RouteDeps, request: LinkRequest, opened: OpenedLink | undefined): Promise<Reader> {
+async function readerOf(deps: LinkDeps, request: LinkRequest, opened: OpenedLink | undefined): Promise<Reader> {
   const asked = opened === undefined ? undefined : await findHandOver(deps.db, opened.esim)
   const brand = await brandFor(deps, opened?.esim.tenantId ?? null, asked?.brand ?? null)
   const languages = getLanguages()

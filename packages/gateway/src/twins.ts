@@ -1,0 +1,80 @@
+import { MigrationRefused, migrate } from '@dealer-esim/lib/postgres/migrations.ts'
+import type { Running } from '@dealer-esim/lib/process/start-stop.ts'
+import type { Deps } from './deps.ts'
+import type { Config } from './platform/config/config.ts'
+import { hasTwinsSchema, twinConfigOf } from './platform/deployment/twins-schema.ts'
+import { migrationsFolder } from './platform/package-root.ts'
+
+/**
+ * The test twins of a node's dealers (docs/decisions/0035). Their rows are in a schema of their own, with connections, loops,
+ * catalogue and suppliers of their own: no statement about live dealers can find them.
+ */
+export interface Twins extends Running {
+  /**
+   * The dependencies of the twins, created when the first twin is. A request with a twin's AppKey is served with them.
+   * @returns undefined while no dealer has a twin
+   */
+  open(): Promise<Deps | undefined>
+  /** The same after creating the schema of the twins if it is missing. @throws StartRefused if that is not allowed */
+  create(): Promise<Deps>
+}
+
+/** Twins have no twins. */
+export const NO_TWINS: Twins = {
+  open: async () => undefined,
+  create: async () => {
+    throw new Error('a test twin has no twin')
+  },
+  stop: async () => {},
+}
+
+export function createTwins(
+  live: () => Pick<Deps, 'config' | 'db' | 'log'>,
+  databaseUrl: string,
+  createTwinDeps: (config: Config) => Promise<Deps & Running>,
+): Twins {
+  let opened: (Deps & Running) | undefined
+  let opening: Promise<void> | undefined
+  let isStopped = false
+
+  /** One at a time: requests that arrive in the meantime wait for it. */
+  async function tryToOpen(): Promise<void> {
+    const { config, db } = live()
+    if (!(await hasTwinsSchema(db, config.databaseSchema))) return
+    const deps = await createTwinDeps(twinConfigOf(config)).catch((error) => {
+      if (error instanceof MigrationRefused) return undefined // the first twin is being created
+      throw error
+    })
+    if (deps === undefined) return
+    if (isStopped) await deps.stop(0)
+    else opened = deps
+  }
+
+  async function open(): Promise<Deps | undefined> {
+    if (opened === undefined && !isStopped) {
+      opening ??= tryToOpen().finally(() => {
+        opening = undefined
+      })
+      await opening
+    }
+    return opened
+  }
+
+  return {
+    open,
+    async create() {
+      const { config, log } = live()
+      const { databaseSchema: schema, deployment } = twinConfigOf(config)
+      await migrate({
+        ...{ databaseUrl, schema, log, directory: migrationsFolder() },
+        isProduction: deployment === 'production',
+      })
+      return (await open())!
+    },
+    async stop(deadlineMs) {
+      isStopped = true
+      await opening?.catch(() => {})
+      await opened?.stop(deadlineMs)
+    },
+  }
+}

@@ -53,3 +53,10 @@ export function makeEid(first30Digits: string): string {
   const check = 98n - ((BigInt(first30Digits) * 100n) % 97n)
   return first30Digits + String(check).padStart(2, '0')
 }
+
+const TEST_APP_KEY = /^[ar]k_[a-z0-9]{1,12}_test_/
+
+/** True for the AppKey of a test twin, or of one of its restricted keys, such as `ak_main_test_…`. */
+export function isTestAppKey(appKey: string): boolean {
+  return TEST_APP_KEY.test(appKey)
+}

@@ -125,6 +125,7 @@ export async function createDeps(
   live?: Deps,
 ): Promise<Deps & Running> {
   let isStopping = false
+  const createTwinDeps = (own: Config) => createDeps(own, log, databaseUrl, logRequest, deps)
   const onIdleError = (error: Error) => {
     // During a stop, the database may stop before its connections are closed.
     if (!isStopping) log.warn({ err: error }, 'a database connection was lost')
@@ -134,22 +135,12 @@ export async function createDeps(
   const clock = systemClock
   const clocks = { clock, databaseClock: createDatabaseClock(clock) }
   const ids = createIds(clocks.databaseClock.now)
-  const prepare = async () => {
-    if (live) await requireMigrated(db, migrationsFolder())
-    return ensureDeployment({ db, cipher, ids }, config.deployment)
-  }
-  const linkKey = await prepare().catch((error) => closeAndThrow([db, orderDb], error))
-  // Another node may hold the locks for longer than we wait. Missing partitions are created when they are needed.
-  await maintainPartitions(db).catch((err) => log.warn({ err }, 'could not create partitions at the start'))
+  const linkKey = await prepareSchema({ config, db, cipher, ids, log }).catch((error) =>
+    closeAndThrow([db, orderDb], error),
+  )
   const sampling = await startClockSampling(db, clocks)
   const nodeId = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`
-  const wake = createWakeups<Topic>({
-    url: databaseUrl,
-    schema: config.databaseSchema,
-    nodeId,
-    applicationName: nameWithKeys('wake', cipher, config.databaseSchema),
-    onError: onIdleError,
-  })
+  const wake = createWake(config, { databaseUrl, nodeId, cipher, onError: onIdleError })
   const metrics = createMetrics()
   const measures = createMeasures(metrics)
   const { loops } = measures
@@ -190,19 +181,10 @@ export async function createDeps(
     suppliers,
     admission,
     orderPlacer,
-    links: live?.links ?? {
-      publicUrl: config.publicUrl ?? '',
-      ...(config.consoleUrl && { consoleUrl: config.consoleUrl }),
-    },
+    links: live?.links ?? linksOf(config),
     localSignIn: live?.localSignIn ?? createLocalSignIn(),
     traces,
-    twins: live
-      ? NO_TWINS
-      : createTwins(
-          () => deps,
-          databaseUrl,
-          (twinConfig) => createDeps(twinConfig, log, databaseUrl, logRequest, deps),
-        ),
+    twins: live ? NO_TWINS : createTwins(() => deps, databaseUrl, createTwinDeps),
   }
   return {
     ...deps,
@@ -218,6 +200,30 @@ export async function createDeps(
       await Promise.all([db.close(), orderDb.close(), admission.db.close()])
     },
   }
+}
+
+/** @returns the key that authenticates links. @throws StartRefused, of twins also while their schema is being created */
+async function prepareSchema({ config, db, cipher, ids, log }: Pick<Deps, 'config' | 'db' | 'cipher' | 'ids' | 'log'>) {
+  if (config.mode === 'TEST') await requireMigrated(db, migrationsFolder())
+  const linkKey = await ensureDeployment({ db, cipher, ids }, config.deployment)
+  // Another node may hold the locks for longer than we wait. Missing partitions are created when they are needed.
+  await maintainPartitions(db).catch((err) => log.warn({ err }, 'could not create partitions at the start'))
+  return linkKey
+}
+
+function createWake(
+  { databaseSchema: schema }: Config,
+  {
+    databaseUrl: url,
+    cipher,
+    ...rest
+  }: { databaseUrl: string; nodeId: string; cipher: Cipher; onError(error: Error): void },
+): Wakeups<Topic> {
+  return createWakeups<Topic>({ url, schema, applicationName: nameWithKeys('wake', cipher, schema), ...rest })
+}
+
+function linksOf({ publicUrl = '', consoleUrl }: Config): Deps['links'] {
+  return { publicUrl, ...(consoleUrl && { consoleUrl }) }
 }
 
 /** What a node sells: packages, suppliers, and what they have in stock. */

@@ -22,10 +22,12 @@ import { type Supplier, supplierOwner } from '@dealer-esim/wholesalers/supplier.
 import { zenditConfig } from '@dealer-esim/wholesalers/zendit/client.ts'
 import { zenditSupplier } from '@dealer-esim/wholesalers/zendit/zendit.ts'
 import type { Static, TSchema } from 'typebox'
+import type { Config } from '#platform/config/config.ts'
 import { stockConfig, stockSupplier } from '#stock/stock.ts'
 import { maskOf, type NamedValue, recordableOutbound } from './recording/record-calls.ts'
 
 export interface CreateSupplierDeps {
+  config?: Pick<Config, 'deployment'>
   db: Db
   ids: Ids
   cipher: Pick<Cipher, 'encrypt' | 'decrypt'>

@@ -1,4 +1,4 @@
-import { CURRENCY_ADVICE, findFraction, isCurrency, parseMoney } from '@dealer-esim/contract'
+import { CURRENCY_ADVICE, findFraction, isCurrency, isTestAppKey, parseMoney } from '@dealer-esim/contract'
 import { type Cipher, DecryptionFailed } from '@dealer-esim/lib/crypto.ts'
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
@@ -74,6 +74,7 @@ export async function addSupplier(
     throw invalid('A production gateway cannot have a sandbox supplier: its eSIMs are for tests only.')
   }
   const config = checkConfig(type, input.config)
+  refuseTwin(deps, type, config)
   const limit = spendLimitOf(type, config, null)
   await deps.db.tx(async (tx) => {
     const added = await tx.query({
@@ -105,6 +106,7 @@ export async function setSupplier(
     const before = decryptConfig(deps, name, row.config) ?? {}
     const kept = input.keepSecrets ? keptSecrets(row.type, before, input.config) : {}
     const config = checkConfig(row.type, { ...input.config, ...kept }) as Record<string, unknown>
+    refuseTwin(deps, row.type, config)
     const members = [...new Set([...Object.keys(before), ...Object.keys(config)])]
     const changed = members.filter((member) => JSON.stringify(before[member]) !== JSON.stringify(config[member]))
     const isOtherAccount = changed.some((member) => ACCOUNT_MEMBERS.includes(member))
@@ -120,6 +122,17 @@ export async function setSupplier(
     audit(tx, deps.ids, { tenantId: null, ...by, action: 'supplier.set', subject: name, after: { changed } })
   })
   deps.wake.wake('settings')
+}
+
+/**
+ * A production gateway must not sell eSIMs of a test twin of another gateway. An account whose AppKey does not show that it is
+ * one is found by its mode before anything is asked of it.
+ */
+function refuseTwin({ config: { deployment } }: ManageDeps, type: SupplierType, config: unknown): void {
+  if (deployment !== 'production' || type !== 'gateway') return
+  if (!isTestAppKey((config as { appKey: string }).appKey)) return
+  const reason = 'This is the AppKey of a test twin. Enter that of the live account.'
+  throw invalid('A production gateway cannot buy with a test twin: no network accepts its eSIMs.', { appKey: reason })
 }
 
 /** @throws Refusal if a supplier that is not verified has no limit */

@@ -75,7 +75,9 @@ export async function createSuppliers(deps: SuppliersDeps): Promise<Suppliers & 
 }
 
 /** Loads the suppliers once, for short-lived commands. Afterwards only `refresh` updates them. */
-export async function loadSuppliers(deps: Omit<SuppliersDeps, 'config'>): Promise<Suppliers> {
+export async function loadSuppliers(
+  deps: Omit<SuppliersDeps, 'config'> & Pick<CreateSupplierDeps, 'config'>,
+): Promise<Suppliers> {
   const known = new Map<string, LoadedSupplier>()
   let refreshed = Promise.resolve()
 

@@ -28,6 +28,40 @@ export type UpstreamAnswer<Value> =
   | { value: Value }
   | { failure: DealerEsimError; sent: boolean; network: OutboundFailure | undefined }
 
+/** Code of the failure of every call to an account that is a test twin, on a gateway that refuses those. */
+export const TEST_ACCOUNT = 'TEST_ACCOUNT'
+const TEST_ACCOUNT_MESSAGE =
+  'the AppKey is that of a test twin, whose eSIMs no network accepts: enter the AppKey of the live account'
+/** How often the account is asked whether it is a test twin. */
+const MODE_EVERY_MS = 10 * 60_000
+
+/**
+ * Asks the account for its mode before anything else, and again every ten minutes. While the mode is TEST, each call fails with
+ * TEST_ACCOUNT and nothing is sent. A gateway that answers no mode is live.
+ */
+export function onlyLive(upstream: Upstream, now: () => number = () => performance.now()): Upstream {
+  let isTest = false
+  let askedAt = Number.NEGATIVE_INFINITY
+  let asking: Promise<void> | undefined
+  async function ask(): Promise<void> {
+    const answer = await upstream((client) => client.health())
+    if ('failure' in answer) return // so do the other calls, with their own failures
+    isTest = (answer.value as { mode?: string }).mode === 'TEST'
+    askedAt = now()
+  }
+  return async (work) => {
+    if (now() - askedAt >= MODE_EVERY_MS) {
+      asking ??= ask().finally(() => {
+        asking = undefined
+      })
+      await asking
+    }
+    if (!isTest) return upstream(work)
+    const failure = new DealerEsimError({ code: TEST_ACCOUNT, message: TEST_ACCOUNT_MESSAGE })
+    return { failure, sent: false, network: undefined }
+  }
+}
+
 export function upstreamOf(config: GatewayConfig, outbound: Outbound): Upstream {
   const timeoutMs = config.timeoutMs ?? DEFAULTS.timeoutMs
   return async (work) => {

@@ -31,10 +31,37 @@ function upstream(answers: Record<string, (request: Record<string, unknown>) => 
     },
   } as unknown as Outbound
   const config = { url: 'http://127.0.0.1:1', appKey: 'demo_app_key', appSecret: 'demo_app_secret' }
-  return { supplier: gatewaySupplier('up', config, { outbound }), requested }
+  return { supplier: gatewaySupplier('up', config, { outbound }), requested, outbound }
 }
 
 const query = (data: object) => upstream({ 'esim/query': () => data }).supplier.query([REQUEST], 'RESUME')
+
+describe('a test twin of an upstream', () => {
+  const config = { url: 'http://127.0.0.1:1', appKey: 'demo_app_key', appSecret: 'demo_app_secret' }
+  const accountOf = (mode: string | undefined, deployment: string) => {
+    const health = { status: 'UP', tenantId: 'T', clientName: 'C', ...(mode && { mode }) }
+    const { outbound, requested } = upstream({ health: () => health, 'esim/query': () => ({}) })
+    return { supplier: gatewaySupplier('up', config, { outbound, config: { deployment } }), requested }
+  }
+
+  it('is down on a production gateway before anything is asked of it', async () => {
+    const { supplier, requested } = accountOf('TEST', 'production')
+    expect(await supplier.order([REQUEST])).toMatchObject([{ kind: 'retry', down: true }])
+    expect(await supplier.query([REQUEST], 'RESUME')).toMatchObject([{ kind: 'unknown', down: true }])
+    expect(await supplier.test()).toMatch(/test twin/)
+    expect(requested).toEqual(['health'])
+  })
+
+  it.each([
+    ['LIVE', 'production'],
+    [undefined, 'production'],
+    ['TEST', 'test'],
+  ])('is not suspected with mode %s on a %s gateway', async (mode, deployment) => {
+    const { supplier, requested } = accountOf(mode, deployment)
+    await supplier.order([REQUEST])
+    expect(requested).toContain('esim/order')
+  })
+})
 
 describe('an answer for another order is not accepted', () => {
   const ours = { transactionId: KEY, orderStatus: 'DELIVERED', profileList: [ESIM] }

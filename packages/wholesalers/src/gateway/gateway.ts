@@ -19,7 +19,7 @@ import type {
 } from '#supplier.ts'
 import { unreadableIn } from '#unreadable-entry.ts'
 import { act, findProfile } from './actions.ts'
-import { DEFAULTS, type GatewayConfig, type Upstream, type UpstreamAnswer, upstreamOf } from './client.ts'
+import { DEFAULTS, type GatewayConfig, onlyLive, type Upstream, type UpstreamAnswer, upstreamOf } from './client.ts'
 import { reportOf } from './decode.ts'
 import { listProducts, listProfiles } from './lists.ts'
 import { chargeOf, isDown, OTHER_ORDER, outcomeOfFailure, outcomeOfOrder, outcomeOfTopUp } from './outcome.ts'
@@ -30,10 +30,16 @@ const FIRST_CHECK_MS = 100
 
 /**
  * Another gateway with Dealer eSIM Open API v1, of which we are a dealer. Each item is an order of one eSIM whose
- * transactionId is the item's key: a repeat is always safe. Webhooks report changes early; polling covers lost ones.
+ * transactionId is the item's key: a repeat is always safe. Webhooks report changes early; polling covers lost ones. A
+ * production gateway never uses a test twin of another one.
  */
-export function gatewaySupplier(name: string, config: GatewayConfig, deps: { outbound: Outbound }): Supplier {
-  const upstream = upstreamOf(config, deps.outbound)
+export function gatewaySupplier(
+  name: string,
+  config: GatewayConfig,
+  deps: { outbound: Outbound; config?: { deployment: string } },
+): Supplier {
+  const called = upstreamOf(config, deps.outbound)
+  const upstream = deps.config?.deployment === 'production' ? onlyLive(called) : called
   const timeoutMs = config.timeoutMs ?? DEFAULTS.timeoutMs
   return {
     name,

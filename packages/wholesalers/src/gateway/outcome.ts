@@ -2,12 +2,13 @@ import type { QueryAnswer, SpendScope } from '@dealer-esim/contract'
 import type { DealerEsimError } from '@dealer-esim/sdk'
 import { currencyOf, wholeOf } from '#members.ts'
 import type { Charge, Outcome } from '#supplier.ts'
+import { TEST_ACCOUNT } from './client.ts'
 import { esimOf, profilesOf } from './decode.ts'
 
 const LIMIT_WAIT_MS = 30_000
 
 /** Codes that concern our account: until the operator of one of the gateways acts, every call is refused. */
-const ACCOUNT_REFUSALS = ['101002', '101003', '101004', '101005', '101009']
+const ACCOUNT_REFUSALS: readonly string[] = [TEST_ACCOUNT, '101002', '101003', '101004', '101005', '101009']
 
 /** True if a failed query says that the upstream cannot be used at present: it was not reached, or it refuses our account. */
 export function isDown({ failure, network }: { failure: DealerEsimError; network?: unknown }): boolean {

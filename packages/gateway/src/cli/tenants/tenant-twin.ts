@@ -1,6 +1,7 @@
 import { formatMoney } from '@dealer-esim/contract'
 import type { Command } from 'commander'
-import { createTwin, deleteTwin, getTwin, resetTwin, type TwinView } from '#operations/twins/manage-twins.ts'
+import { getTwin, type TwinView } from '#operations/twins/find-twin.ts'
+import { createTwin, deleteTwin, resetTwin } from '#operations/twins/manage-twins.ts'
 import { withTwins } from '../kernel/cli-deps.ts'
 import type { AdminContext } from '../kernel/context.ts'
 import { fields, timeText } from '../kernel/text-table.ts'

@@ -15,6 +15,7 @@ import { type Credentials, createAppKey } from '#tenants/create-tenant.ts'
 import { lockWallet } from '#wallet/ledger/lock-wallets.ts'
 import { postTopUp } from '#wallet/ledger/top-up-wallet.ts'
 import { endTwin } from './end-twin.ts'
+import { getTwin, type TwinView } from './find-twin.ts'
 
 /** The dependencies of one schema: that of the live dealers, or that of their test twins. */
 export interface SchemaDeps {
@@ -23,17 +24,6 @@ export interface SchemaDeps {
   cipher: Pick<Cipher, 'encrypt'>
   config: Pick<Config, 'cellName' | 'mode'>
   wake: Pick<Wakeups<'settings'>, 'wake'>
-}
-
-export interface TwinView {
-  tenantId: string
-  liveTenantId: string
-  appKey: string
-  clientName: string
-  currencyCode: string
-  balance: bigint
-  resets: number
-  createdAt: Date
 }
 
 const OPENING = { amount: 1_000n * WHOLE_UNIT, reference: 'test money' }
@@ -77,20 +67,6 @@ export async function createTwin(
 }
 
 const UNIQUE_VIOLATION = '23505'
-
-/** @throws Refusal if the live dealer has no twin */
-export async function getTwin(twins: Pick<SchemaDeps, 'db'> | undefined, typedId: string): Promise<TwinView> {
-  const liveTenantId = requireUuid(typedId, 'tenant')
-  const [twin] = twins
-    ? await twins.db.query<TwinView>(sql`
-        select t.tenant_id, live_tenant_id, t.app_key, t.tenant_name as client_name, t.currency_code, w.balance, resets,
-               twins.created_at
-        from twins join tenants t on t.tenant_id = twins.tenant_id join wallets w on w.tenant_id = twins.tenant_id
-        where live_tenant_id = ${liveTenantId}`)
-    : []
-  if (twin) return twin
-  throw new Refusal(404, 'NO_TWIN', 'The dealer has no test twin. Create one: tenant twin create TENANT_ID.')
-}
 
 /**
  * Begins a twin anew: deletes its orders, eSIMs, events, callback URL and entries, once open calls have ended, and opens a new

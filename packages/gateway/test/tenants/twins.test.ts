@@ -6,12 +6,12 @@ import { putPackages } from '#catalogue/packages/put-packages.ts'
 import { setOwnPrice } from '#catalogue/prices/prices.ts'
 import { resumeTenant, suspendTenant } from '#tenants/change-tenant.ts'
 import { startWorker } from '#worker.ts'
-import { addDealer, call, type Dealer, NODE_ENV, type Node, OPERATOR, startNode } from '../../harness/api-node.ts'
-import { packageInput } from '../../harness/catalogue-testbed.ts'
-import { createTestDatabase, type TestDatabase } from '../../harness/databases/database.ts'
-import { adminJsonWith, adminWith } from '../../harness/processes/admin-in-process.ts'
-import { waitUntil } from '../../harness/shop.ts'
-import { type Receiver, startReceiver } from '../../webhooks/receiver.ts'
+import { addDealer, call, type Dealer, NODE_ENV, type Node, OPERATOR, startNode } from '../harness/api-node.ts'
+import { packageInput } from '../harness/catalogue-testbed.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { adminJsonWith, adminWith } from '../harness/processes/admin-in-process.ts'
+import { waitUntil } from '../harness/shop.ts'
+import { type Receiver, startReceiver } from '../webhooks/receiver.ts'
 
 const PRICE = 45_000
 let database: TestDatabase

@@ -1,0 +1,28 @@
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import { Refusal, requireUuid } from '@dealer-esim/lib/refusal.ts'
+import sql from 'sql-template-tag'
+
+export interface TwinView {
+  tenantId: string
+  liveTenantId: string
+  appKey: string
+  clientName: string
+  currencyCode: string
+  balance: bigint
+  resets: number
+  createdAt: Date
+}
+
+/** @throws Refusal if the live dealer has no twin */
+export async function getTwin(twins: { db: Pick<Db, 'query'> } | undefined, typedId: string): Promise<TwinView> {
+  const liveTenantId = requireUuid(typedId, 'tenant')
+  const [twin] = twins
+    ? await twins.db.query<TwinView>(sql`
+        select t.tenant_id, live_tenant_id, t.app_key, t.tenant_name as client_name, t.currency_code, w.balance, resets,
+               twins.created_at
+        from twins join tenants t on t.tenant_id = twins.tenant_id join wallets w on w.tenant_id = twins.tenant_id
+        where live_tenant_id = ${liveTenantId}`)
+    : []
+  if (twin) return twin
+  throw new Refusal(404, 'NO_TWIN', 'The dealer has no test twin. Create one: tenant twin create TENANT_ID.')
+}

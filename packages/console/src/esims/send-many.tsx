@@ -28,6 +28,11 @@ export default function SendMany({ esims, onClose }: SendManyProps) {
   const isRepeat = open.length > 0 && open.every(({ key }) => results[key] !== undefined)
   const isRead = !isReading && failure === undefined
   const isDone = open.length === 0 && isRead && !isSending && Object.keys(results).length > 0
+  function submitText(): string {
+    if (isDone) return t.common.close
+    if (open.length === 0) return t.esims.send
+    return plural(isRepeat ? t.esims.many.again : t.esims.many.send, open.length)
+  }
   async function submit() {
     if (isReading) return
     if (isDone) return onClose()
@@ -41,7 +46,7 @@ export default function SendMany({ esims, onClose }: SendManyProps) {
       onClose={onClose}
       closing={Object.keys(results).length > 0 ? t.common.close : undefined}
       hasCancel={!isDone}
-      submit={isDone ? t.common.close : plural(isRepeat ? t.esims.many.again : t.esims.many.send, open.length)}
+      submit={submitText()}
       isDisabled={isReading || (open.length === 0 && !isDone)}
       busy={isSending}
       onSubmit={() => void submit()}

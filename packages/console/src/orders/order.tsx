@@ -171,7 +171,6 @@ function DeliveredEsims({ order }: { order: OrderDetail }) {
             render: (row) => <PackageName name={row.packageName} location={row.location} />,
           },
           valueColumn('esimStatus', t.esims.esimStatus, (row) => <Status status={row.esimStatus} />),
-          valueColumn('smdpStatus', t.esims.smdpStatus, (row) => <Status status={row.smdpStatus} />, { width: 170 }),
           valueColumn('traveller', t.esims.traveller, (row) => <TravellerName profile={row} />),
           valueColumn('sendStatus', t.esims.sent, (row) => <SentMark profile={row} />),
           { accessor: 'iccid', title: t.esims.iccid, cellsClassName: 'mono' },

@@ -1,5 +1,6 @@
 import { MigrationRefused, migrate } from '@dealer-esim/lib/postgres/migrations.ts'
-import type { Running } from '@dealer-esim/lib/process/start-stop.ts'
+import { type Running, StartRefused } from '@dealer-esim/lib/process/start-stop.ts'
+import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import type { Deps } from './deps.ts'
 import type { Config } from './platform/config/config.ts'
 import { hasTwinsSchema, twinConfigOf } from './platform/deployment/twins-schema.ts'
@@ -15,7 +16,7 @@ export interface Twins extends Running {
    * @returns undefined while no dealer has a twin
    */
   open(): Promise<Deps | undefined>
-  /** The same after creating the schema of the twins if it is missing. @throws StartRefused if that is not allowed */
+  /** The same after creating the schema of the twins if it is missing. @throws Refusal if the database does not allow it */
   create(): Promise<Deps>
 }
 
@@ -68,6 +69,8 @@ export function createTwins(
       await migrate({
         ...{ databaseUrl, schema, log, directory: migrationsFolder() },
         isProduction: deployment === 'production',
+      }).catch((error) => {
+        throw error instanceof StartRefused ? new Refusal(409, 'TWINS_SCHEMA_REFUSED', error.message) : error
       })
       return (await open())!
     },

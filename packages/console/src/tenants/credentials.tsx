@@ -8,6 +8,7 @@ import { interpolate, t } from '#strings/strings.ts'
 import { DealerSection, useTenant } from './dealer.tsx'
 import { RestrictedKeys } from './restricted-keys.tsx'
 import { NewSecretDialog, type ResetResult, ResetSecret, ViewSecret } from './secret-dialogs.tsx'
+import { TestTwin } from './test-twin.tsx'
 
 /** AppKey and masked AppSecret. Viewing the secret requires the password; it is kept in this page's memory only. */
 export function CredentialsPage() {
@@ -58,6 +59,7 @@ export function CredentialsPage() {
         ))}
       </Card>
       {canAdminister(me) && <RestrictedKeys tenantId={tenantId} currencyCode={tenant.currencyCode} />}
+      {canAdminister(me) && <TestTwin tenantId={tenantId} />}
       {open === 'view' && (
         <ViewSecret
           tenantId={tenantId}

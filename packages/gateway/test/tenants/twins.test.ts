@@ -1,9 +1,12 @@
 import { createDb, type Db } from '@dealer-esim/lib/postgres/db.ts'
 import type { Running } from '@dealer-esim/lib/process/start-stop.ts'
 import { verifyEvent } from '@dealer-esim/sdk'
+import Fastify from 'fastify'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { putPackages } from '#catalogue/packages/put-packages.ts'
 import { setOwnPrice } from '#catalogue/prices/prices.ts'
+import { addConsoleApi } from '#http/console/console-server.ts'
+import { createBodyBudget } from '#http/load-shedding/byte-budget.ts'
 import { resumeTenant, suspendTenant } from '#tenants/change-tenant.ts'
 import { startWorker } from '#worker.ts'
 import { addDealer, call, type Dealer, NODE_ENV, type Node, OPERATOR, startNode } from '../harness/api-node.ts'
@@ -11,6 +14,7 @@ import { packageInput } from '../harness/catalogue-testbed.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { adminJsonWith, adminWith } from '../harness/processes/admin-in-process.ts'
 import { waitUntil } from '../harness/shop.ts'
+import { type ConsoleTestbed, ORIGIN, REAUTHENTICATION, signedInAs } from '../http/console/console-testbed.ts'
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts'
 
 const PRICE = 45_000
@@ -216,6 +220,46 @@ test('a deleted twin is refused, and leaves no row but its audit entries in the 
   expect(audited.map(({ action }) => action)).toEqual(['tenant.create_twin', 'tenant.delete_twin'])
   const again = await addTwin(dealer)
   expect(again.appKey).not.toBe(twin.appKey)
+})
+
+test('people create, show, reset and delete a twin in the console; an operator who views as the dealer does not', async () => {
+  const app = Fastify()
+  addConsoleApi(
+    app,
+    { ...node.deps, provider: undefined, consoleUrl: () => `${ORIGIN}/console` },
+    {
+      ...{ origins: [ORIGIN], loopback: false, cookieName: '__Host-console' },
+      addressOf: (request) => request.ip,
+      bodies: createBodyBudget(1024 * 1024),
+      bodyRefusals: { pace: (write) => write() },
+    },
+  )
+  await app.ready()
+  try {
+    const dealer = await addDealer(node.deps)
+    const path = `/tenants/${dealer.tenantId}/twin`
+    const bed = { app, db: node.deps.db, deps: node.deps } as unknown as ConsoleTestbed
+    const admin = await signedInAs(bed, 'DEALER_ADMIN', dealer.tenantId)
+    const operator = await signedInAs(bed, 'OPERATOR_ADMIN', null)
+    expect((await admin.call('GET', path)).body).toEqual({ twin: null })
+    expect((await admin.call('POST', path, { password: 'wrong' })).status).toBe(401)
+    const { status, body } = await admin.call('POST', path, REAUTHENTICATION)
+    expect(status).toBe(200)
+    expect((await call(node, { ...dealer, ...body }, 'health')).data).toMatchObject({ mode: 'TEST' })
+    expect((await operator.call('GET', path)).body.twin).toMatchObject({ appKey: body.appKey, balance: 10_000_000 })
+
+    expect((await operator.call('POST', `/tenants/${dealer.tenantId}/view`)).status).toBe(200)
+    expect((await operator.call('POST', `${path}/reset`)).body.code).toBe('VIEW_ONLY')
+    expect((await operator.call('POST', `${path}/delete`, REAUTHENTICATION)).body.code).toBe('VIEW_ONLY')
+
+    expect((await admin.call('POST', `${path}/reset`)).status).toBe(200)
+    const stranger = await signedInAs(bed, 'DEALER_ADMIN', (await addDealer(node.deps, 0)).tenantId)
+    expect((await stranger.call('GET', path)).status).toBe(404)
+    expect((await admin.call('POST', `${path}/delete`, REAUTHENTICATION)).status).toBe(200)
+    expect((await call(node, { ...dealer, ...body }, 'health')).code).toBe('101004')
+  } finally {
+    await app.close()
+  }
 })
 
 test('a twin’s AppKey is unknown on a gateway without twins, and never looked up among live dealers', async () => {

@@ -48,6 +48,7 @@ import { noteRoutes } from './tenants/notes.ts'
 import { keyRoutes } from './tenants/restricted-keys.ts'
 import { settingsRoutes } from './tenants/tenant-settings.ts'
 import { tenantRoutes } from './tenants/tenants.ts'
+import { twinRoutes } from './tenants/test-twins.ts'
 import { adjustmentRoutes } from './wallet/adjustments.ts'
 import { paymentRoutes } from './wallet/payments.ts'
 import { topUpRequestRoutes } from './wallet/top-up-requests.ts'
@@ -71,6 +72,7 @@ export const routes: readonly Route[] = [
   ...tenantRoutes,
   ...credentialRoutes,
   ...keyRoutes,
+  ...twinRoutes,
   ...settingsRoutes,
   ...walletRoutes,
   ...adjustmentRoutes,

@@ -17,6 +17,7 @@ import { SYSTEM } from '#platform/audit/audit.ts'
 import type { Config } from '#platform/config/config.ts'
 import { createSuppliers } from '#suppliers/supplier-registry.ts'
 import { createTestDatabase } from '#test/harness/databases/database.ts'
+import { NO_TWINS } from '#twins.ts'
 
 export const ORIGIN = 'https://gateway.test'
 export const PASSWORD = 'correct horse battery staple'
@@ -65,6 +66,7 @@ export async function startConsole(
     localSignIn: createLocalSignIn(),
     consoleUrl: () => `${ORIGIN}/console`,
     provider: options.provider?.({ outbound }),
+    twins: NO_TWINS,
   } as unknown as ConsoleDeps
   const app = Fastify()
   addConsoleApi(app, deps, {

@@ -51,6 +51,7 @@ export interface ConsoleDeps
     | 'links'
     | 'localSignIn'
     | 'orderPlacer'
+    | 'twins'
   > {
   config: Config
   /** The console's address for people, without a trailing slash. Links in messages start with it. */

@@ -1,0 +1,89 @@
+import Type, { type Static } from 'typebox'
+import { findTwin } from '#operations/twins/find-twin.ts'
+import { createTwin, deleteTwin, resetTwin } from '#operations/twins/manage-twins.ts'
+import { reauthenticate } from '#people/sign-in.ts'
+import { type Route, route, TENANT_ADMINS } from '../kernel/route.ts'
+import {
+  CLOSED,
+  done,
+  money,
+  nullable,
+  REAUTHENTICATIONS_PER_MINUTE,
+  reauthentication,
+  tenantParams,
+  time,
+  uuid,
+} from '../kernel/route-schemas.ts'
+import { sessionCredential } from '../people/sign-in.ts'
+
+const twinRow = Type.Object({
+  tenantId: uuid(),
+  appKey: Type.String(),
+  balance: money(),
+  currencyCode: Type.String(),
+  resets: Type.Integer(),
+  createdAt: time(),
+})
+export type TwinRow = Static<typeof twinRow>
+
+/** Creating and deleting require the password, as for all credentials. */
+export const twinRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/tenants/:tenantId/twin',
+    access: TENANT_ADMINS,
+    summary: 'The test twin of a dealer; null if it has none',
+    params: tenantParams,
+    answer: Type.Object({ twin: nullable(twinRow) }),
+    async handle({ deps }, { params }) {
+      const twin = await findTwin(await deps.twins.open(), params.tenantId)
+      if (twin === undefined) return { twin: null }
+      const { liveTenantId: _, clientName: __, ...row } = twin
+      return { twin: row }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/twin',
+    access: TENANT_ADMINS,
+    sessionOnly: true,
+    summary: 'Create the test twin of a dealer. Requires the password. The AppSecret is answered only now',
+    params: tenantParams,
+    body: Type.Object(reauthentication, CLOSED),
+    answer: Type.Object({ appKey: Type.String(), appSecret: Type.String() }),
+    ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
+    async handle({ deps, person, signedIn, by, address }, { params, body }) {
+      await reauthenticate(deps, person, { ...body, ...sessionCredential(signedIn), address })
+      const { appKey, appSecret } = await createTwin(deps, () => deps.twins.create(), params.tenantId, by)
+      return { appKey, appSecret }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/twin/reset',
+    access: TENANT_ADMINS,
+    summary: 'Delete what the test twin of a dealer has bought and received, and give it a new wallet',
+    params: tenantParams,
+    answer: done,
+    async handle({ deps, by }, { params }) {
+      await resetTwin(deps, await deps.twins.open(), params.tenantId, by)
+      return {}
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/twin/delete',
+    access: TENANT_ADMINS,
+    sessionOnly: true,
+    summary: 'Delete the test twin of a dealer with everything that it holds. Requires the password',
+    params: tenantParams,
+    body: Type.Object(reauthentication, CLOSED),
+    answer: done,
+    ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
+    async handle({ deps, person, signedIn, by, address }, { params, body }) {
+      await reauthenticate(deps, person, { ...body, ...sessionCredential(signedIn), address })
+      await deleteTwin(deps, await deps.twins.open(), params.tenantId, by)
+      return {}
+    },
+  }),
+]

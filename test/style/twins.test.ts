@@ -7,7 +7,7 @@ import { listFiles, readLines } from './repository.ts'
  */
 const REASONS: Readonly<Record<string, string>> = {
   'packages/gateway/src/platform/deployment/twins-schema.ts': 'names the schema, and migrates it',
-  'packages/gateway/src/twins.ts': 'opens the dependencies of the twins',
+  'packages/gateway/src/platform/deployment/open-twins.ts': 'opens the dependencies of the twins',
   'packages/gateway/src/deps.ts': 'creates them, without the live store',
   'packages/gateway/src/worker.ts': 'starts their loops',
   'packages/gateway/src/http/twin-requests.ts': 'chooses them by the form of an AppKey',

@@ -29,6 +29,7 @@ import { createLocalSignIn, type LocalSignIn } from './people/local-sign-in.ts'
 import type { Config } from './platform/config/config.ts'
 import { ORDER_CONNECTIONS, TWIN_CONNECTIONS } from './platform/config/connections.ts'
 import { ensureDeployment } from './platform/deployment/ensure-deployment.ts'
+import { createTwins, NO_TWINS, type Twins } from './platform/deployment/open-twins.ts'
 import { nameWithKeys } from './platform/deployment/peers.ts'
 import { migrationsFolder } from './platform/package-root.ts'
 import { maintainPartitions } from './platform/retention/retention-table.ts'
@@ -39,7 +40,6 @@ import { createTwinSuppliers, TWIN_AVAILABILITY } from './suppliers/twin-supplie
 import type { AdmissionDeps } from './tenants/admission/admission.ts'
 import { createAdmission } from './tenants/admission/create-admission.ts'
 import { createTwinAdmission } from './tenants/admission/twin-admission.ts'
-import { createTwins, NO_TWINS, type Twins } from './twins.ts'
 
 /** What background loops are woken for: orders to fulfil, questions to suppliers, actions on eSIMs, events to send, changed settings and stock. */
 export type Topic = 'fulfilment' | 'questions' | 'actions' | 'webhooks' | 'settings' | 'stock'
@@ -94,7 +94,7 @@ export interface Deps {
   /** undefined if no collector is configured. */
   traces: Traces | undefined
   /** The test twins of this node's dealers; in their own dependencies there are none. */
-  twins: Twins
+  twins: Twins<Deps>
 }
 
 /**

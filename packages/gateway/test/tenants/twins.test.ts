@@ -187,7 +187,7 @@ test('a twin is limited to TWIN_QPS_LIMIT, whatever its own limit, and then by w
   }
 })
 
-test('a reset keeps credentials and RequestIDs, and begins the wallet anew', async () => {
+test('a reset keeps credentials and RequestIDs, and gives the twin a new wallet', async () => {
   const dealer = await addDealer(node.deps)
   const twin = await addTwin(dealer)
   const requestId = '0194fdc2-fa2f-4cc0-81d3-ff12045b73c8'

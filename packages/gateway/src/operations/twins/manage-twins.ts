@@ -69,7 +69,7 @@ export async function createTwin(
 const UNIQUE_VIOLATION = '23505'
 
 /**
- * Begins a twin anew: deletes its orders, eSIMs, events, callback URL and entries, once open calls have ended, and opens a new
+ * Starts a twin again from nothing: deletes its orders, eSIMs, events, callback URL and entries, once open calls have ended, and opens a new
  * wallet. Credentials, restricted keys, settings and RequestIDs stay.
  * @throws Refusal if the dealer has no twin
  */

@@ -38,7 +38,7 @@ export async function hasTwinsSchema(db: Pick<Db, 'query'>, schema: string): Pro
   if ((schema + SUFFIX).length > NAME_LENGTH_MAX) return false
   const [row] = await db.query<{ exists: boolean }>({
     name: 'twins-schema',
-    text: `select exists (select from pg_namespace where nspname = $1) as exists`,
+    text: 'select to_regnamespace($1) is not null as exists',
     values: [twinsSchemaOf(schema)],
   })
   return row!.exists

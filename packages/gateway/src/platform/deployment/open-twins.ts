@@ -1,16 +1,17 @@
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { MigrationRefused, migrate } from '@dealer-esim/lib/postgres/migrations.ts'
 import { type Running, StartRefused } from '@dealer-esim/lib/process/start-stop.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
-import type { Deps } from './deps.ts'
-import type { Config } from './platform/config/config.ts'
-import { hasTwinsSchema, twinConfigOf } from './platform/deployment/twins-schema.ts'
-import { migrationsFolder } from './platform/package-root.ts'
+import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
+import type { Config } from '../config/config.ts'
+import { migrationsFolder } from '../package-root.ts'
+import { hasTwinsSchema, twinConfigOf } from './twins-schema.ts'
 
 /**
  * The test twins of a node's dealers (docs/decisions/0035). Their rows are in a schema of their own, with connections, loops,
  * catalogue and suppliers of their own: no statement about live dealers can find them.
  */
-export interface Twins extends Running {
+export interface Twins<Deps> extends Running {
   /**
    * The dependencies of the twins, created when the first twin is. A request with a twin's AppKey is served with them.
    * @returns undefined while no dealer has a twin
@@ -21,7 +22,7 @@ export interface Twins extends Running {
 }
 
 /** Twins have no twins. */
-export const NO_TWINS: Twins = {
+export const NO_TWINS: Twins<never> = {
   open: async () => undefined,
   create: async () => {
     throw new Error('a test twin has no twin')
@@ -29,11 +30,11 @@ export const NO_TWINS: Twins = {
   stop: async () => {},
 }
 
-export function createTwins(
-  live: () => Pick<Deps, 'config' | 'db' | 'log'>,
+export function createTwins<Deps>(
+  live: () => { config: Config; db: Db; log: Log },
   databaseUrl: string,
   createTwinDeps: (config: Config) => Promise<Deps & Running>,
-): Twins {
+): Twins<Deps> {
   let opened: (Deps & Running) | undefined
   let opening: Promise<void> | undefined
   let isStopped = false
@@ -72,7 +73,8 @@ export function createTwins(
       }).catch((error) => {
         throw error instanceof StartRefused ? new Refusal(409, 'TWINS_SCHEMA_REFUSED', error.message) : error
       })
-      return (await open())!
+      // An attempt that began before the schema existed finds nothing.
+      return (await open()) ?? (await open())!
     },
     async stop(deadlineMs) {
       isStopped = true

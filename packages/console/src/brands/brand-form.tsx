@@ -133,7 +133,7 @@ export function BrandForm({ view, pathOf, isNew = false, isOperator = false, may
             {text('language', t.brands.language, { description: t.brands.languageHint, maxLength: 35 })}
           </Card>
           <Links settings={view.settings} errors={errors} mayEdit={mayEdit}>
-            {text('topUpUrl', t.brands.topUpUrl, { type: 'url', placeholder: 'https://', maxLength: 300 })}
+            {text('topUpUrl', t.brands.topUpUrl, { type: 'url', placeholder: t.brands.urlStart, maxLength: 300 })}
           </Links>
           {mayEdit && (
             <Group>
@@ -176,7 +176,7 @@ function Links(props: {
               name={`link-url-${index}`}
               label={interpolate(t.brands.url, number)}
               type="url"
-              placeholder="https://"
+              placeholder={t.brands.urlStart}
               defaultValue={links[index]?.url ?? ''}
               error={props.errors[`legalLinks.${index}.url`]}
               readOnly={!props.mayEdit}
@@ -206,7 +206,7 @@ function Contrast({ accent }: { accent: string }) {
         {samplesOf(colours).map(({ label, ink, ground }) => (
           <Group key={label} gap="xs" wrap="nowrap">
             <span aria-hidden="true" style={{ padding: '2px 8px', borderRadius: 6, background: ground, color: ink }}>
-              Aa
+              {t.brands.sample.letters}
             </span>
             <Text size="sm">{label}</Text>
             <Text size="sm" ml="auto" style={{ fontVariantNumeric: 'tabular-nums' }}>

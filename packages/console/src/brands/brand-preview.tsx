@@ -95,7 +95,6 @@ function Face({ paint, flat = false, children }: { paint: Paint; flat?: boolean;
     background: flat ? paint.card : paint.ground,
     color: paint.ink,
     borderColor: paint.line,
-    colorScheme: 'only light',
   }
   return (
     <div className="brand-face" style={style}>
@@ -158,7 +157,7 @@ function TravellerFace(props: FaceProps) {
       </div>
       <Action paint={paint}>{sample.install}</Action>
       <div className="brand-box" style={{ background: paint.card, borderColor: paint.line, color: paint.text }}>
-        {sample.other}
+        {sample.anotherPhone}
       </div>
       <b>{interpolate(sample.helpFrom, { name: draft.name })}</b>
       <Contact {...props} />

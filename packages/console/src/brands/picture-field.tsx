@@ -38,7 +38,9 @@ export function PictureField(props: {
         justify="center"
         h={64}
         style={{
-          border: `1px ${props.shown ? 'solid' : 'dashed'} var(--line-field)`,
+          borderWidth: 1,
+          borderStyle: props.shown ? 'solid' : 'dashed',
+          borderColor: 'var(--line-field)',
           borderRadius: 'var(--radius-8)',
           background: props.slot === 'logoDark' ? '#1b1f22' : '#fff',
         }}

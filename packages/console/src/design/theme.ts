@@ -63,9 +63,14 @@ const STATES = {
 const colorsOf: VariantColorsResolver = (input) => {
   const colors = defaultVariantColorsResolver(input)
   const name = input.color ?? input.theme.primaryColor
-  return input.variant === 'filled' && name in STATES
-    ? { ...colors, color: `var(--mantine-color-${name}-contrast)` }
-    : colors
+  if (input.variant !== 'filled' || !(name in STATES)) return colors
+  if (name !== 'accent') return { ...colors, color: `var(--mantine-color-${name}-contrast)` }
+  return {
+    ...colors,
+    background: 'var(--accent-fill)',
+    color: 'var(--on-fill)',
+    border: 'var(--accent-border)',
+  }
 }
 
 function stateVariables(): Record<string, string> {

@@ -30,6 +30,11 @@ export const NOUNS: readonly Noun[] = [
     load: async () => (await import('./people.ts')).peopleCommands,
   },
   {
+    name: 'brand',
+    summary: 'how dealers see the operator, and travellers the dealers',
+    load: async () => (await import('./brands.ts')).brandCommands,
+  },
+  {
     name: 'wallet',
     summary: 'money: top-ups, adjustments, statements',
     load: async () => (await import('./wallet/wallet.ts')).walletCommands,

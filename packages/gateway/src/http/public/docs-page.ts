@@ -20,6 +20,7 @@ export const NAVIGATION: [string, [string, string][]][] = [
       ['webhooks', 'Events'],
       ['after-the-sale', 'After the sale'],
       ['portal', 'The dealer’s portal'],
+      ['brands', 'Brands'],
       ['coming-from-another-api', 'Coming from another API'],
       ['requests-without-a-signature', 'Requests without a signature'],
       ['going-live', 'Going live'],

@@ -5,6 +5,7 @@ import { messageOf } from '@dealer-esim/lib/postgres/errors.ts'
 import { findPoolerFault } from '@dealer-esim/lib/postgres/session-settings.ts'
 import { StartRefused } from '@dealer-esim/lib/process/start-stop.ts'
 import type { Config } from '#platform/config/config.ts'
+import { checkBrand } from './check-brand.ts'
 import { checkClock, checkDatabase, checkDurability, checkSession, findConnectionFault } from './check-database.ts'
 import { checkDeployment, checkPublications } from './check-deployment.ts'
 import { checkAddresses, checkCertificate, checkMail, checkProxies } from './check-reach.ts'
@@ -39,6 +40,7 @@ const CONTENT: readonly Check<DatabaseCheckInput>[] = [
   ['times', checkTimesAhead],
   ['ledger', checkLedger],
   ['backup', checkBackups],
+  ['brand', checkBrand],
   ['suppliers', checkSuppliers],
   ['values', checkValues],
 ]

@@ -1,7 +1,11 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { brandFor } from '#brands/brand.ts'
 import { BRANDS_MAX, putBrand } from '#brands/put-brand.ts'
+import { addConsolePages } from '#http/console/console-pages.ts'
 import { addBrandPictures } from '#http/public/brand-pictures.ts'
 import { SYSTEM } from '#platform/audit/audit.ts'
 import { addTenant, type ConsoleTestbed, signedInAs, startConsole } from './console-testbed.ts'
@@ -19,6 +23,8 @@ afterAll(async () => {
   await pictures.close()
   await testbed.stop()
 })
+
+const PAGE = `<title>eSIM console</title><meta name="brand" content="" /><link rel="icon" type="image/svg+xml" href="./icon.svg" />`
 
 const LOGO = Buffer.from(
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 30 10"><rect width="30" height="10" fill="#b8336a"/></svg>',
@@ -148,6 +154,32 @@ describe('the operator’s brand', () => {
       icon: expect.stringMatching(/\.png$/),
     })
     expect((await admin.call('GET', '/operator-contact')).body).toMatchObject({ email: 'care@m.example' })
+  })
+})
+
+describe('the page of the console', () => {
+  it('brings the operator’s brand along, as text that does nothing', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'console-'))
+    mkdirSync(join(directory, 'assets'))
+    writeFileSync(join(directory, 'index.html'), PAGE)
+    const app = Fastify()
+    addConsolePages(app, { directory, prefix: '', ids: testbed.deps.ids, httpsOnly: false, db: testbed.db })
+    const read = async () => (await app.inject('/console/orders')).body
+    const name = `</title><script>alert(1)</script>"'$&`
+    await admin.call('PUT', '/operator-brand', { name, accent: '#ffffff', pictures: { icon: ICON } })
+    const page = await read()
+    expect(page).not.toContain('<script')
+    expect(page).toContain('<title>&#60;/title&#62;&#60;script&#62;')
+    const [, icon = ''] =
+      /<link rel="icon" type="image\/png" href="\.\/(brand\/[0-9a-f]{64}\.png)" \/>/.exec(page) ?? []
+    expect((await app.inject(`/console/${icon}`)).headers['content-type']).toBe('image/png')
+    const [, content = ''] = /name="brand" content="([^"]*)"/.exec(page) ?? []
+    const shown = JSON.parse(content.replaceAll(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code))))
+    expect(shown).toMatchObject({ name, icon })
+    expect(shown.colours.light).toMatchObject({ fill: '#ffffff', onFill: '#000000' })
+    expect(shown.colours.light.accent).not.toBe('#ffffff')
+    await app.close()
+    rmSync(directory, { recursive: true })
   })
 })
 

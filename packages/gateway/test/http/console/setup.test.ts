@@ -49,8 +49,13 @@ it('each set-up step counts as done once its data exists', async () => {
   await operator.call('POST', `/tenants/${tenantId}/wallet/top-ups`, { amount: 1_000_000, reference: 'bank 1' })
   expect(await done()).toEqual(['supplier', 'catalogue', 'dealer'])
 
+  await db.query({ text: `insert into operator_settings (contact_name) values ('Meridian')` })
+  expect(await done()).not.toContain('brand')
+  await db.query({ text: `update operator_settings set contact_email = 'care@m.example'` })
+  expect(await done()).toEqual(['supplier', 'catalogue', 'brand', 'dealer'])
+
   await payOrders(db, tenantId, 'JP')
-  expect(await done()).toEqual(['supplier', 'catalogue', 'dealer'])
+  expect(await done()).toEqual(['supplier', 'catalogue', 'brand', 'dealer'])
   await db.query({ text: `update orders set order_status = 'DELIVERED', due_at = null`, values: [] })
   await db.query({
     text: 'insert into webhook_endpoints (tenant_id, callback_url) values ($1, $2)',
@@ -66,7 +71,7 @@ it('each set-up step counts as done once its data exists', async () => {
   expect(await done()).not.toContain('secondFactor')
   await db.query({ text: `update people set totp_secret = 'x', totp_confirmed = true`, values: [] })
   expect(await done()).toEqual(
-    ['secondFactor', 'supplier', 'catalogue', 'dealer', 'testOrder', 'webhook'].sort(byPlace(await steps())),
+    ['secondFactor', 'supplier', 'catalogue', 'dealer', 'brand', 'testOrder', 'webhook'].sort(byPlace(await steps())),
   )
 })
 

@@ -1,4 +1,4 @@
-import { brandColours, CONSOLE_SURFACES, readableOn, type SchemeColours } from '@dealer-esim/contract'
+import { type BrandColours, brandColours, CONSOLE_SURFACES, readableOn } from '@dealer-esim/contract'
 import { type Brand, brandFor, UNNAMED_OPERATOR } from '#brands/brand.ts'
 import type { BrandReader } from '#brands/list-brands.ts'
 
@@ -10,7 +10,18 @@ export interface ShownBrand {
   logoDark?: string
   icon?: string
   /** Absent: the console's own colours. */
-  colours?: Record<'light' | 'dark', { accent: string; onAccent: string; text: string; soft: string }>
+  colours?: Record<'light' | 'dark', ShownColours>
+}
+
+interface ShownColours {
+  /** Of whatever has a shape, with a contrast of 3: the edge of a button, a check box. */
+  accent: string
+  onAccent: string
+  /** Of a button: the accent as chosen. */
+  fill: string
+  onFill: string
+  text: string
+  soft: string
 }
 
 /** The page must not wait for a database that does not answer: it then shows the brand of the last time. */
@@ -40,11 +51,11 @@ function shownOf(brand: Brand): ShownBrand | undefined {
     ...(logoLight && { logoLight: logoLight.slice(1) }),
     ...(logoDark && { logoDark: logoDark.slice(1) }),
     ...(icon && { icon: icon.slice(1) }),
-    ...(colours && { colours: { light: schemeOf(colours.light), dark: schemeOf(colours.dark) } }),
+    ...(colours && { colours: { light: schemeOf(colours, 'light'), dark: schemeOf(colours, 'dark') } }),
   }
 }
 
-/** Buttons have the colour of the edge, so that a white one is seen on white. */
-function schemeOf({ text, edge, tint }: SchemeColours) {
-  return { accent: edge, onAccent: readableOn(edge), text, soft: tint }
+function schemeOf({ accent, onAccent, ...schemes }: BrandColours, scheme: 'light' | 'dark'): ShownColours {
+  const { text, edge, tint } = schemes[scheme]
+  return { accent: edge, onAccent: readableOn(edge), fill: accent, onFill: onAccent, text, soft: tint }
 }

@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { brandColours } from '@dealer-esim/contract'
+import { composeTravellerMail } from '@dealer-esim/gateway/alerts/mail/traveller-mail.ts'
 import { getLanguages } from '@dealer-esim/gateway/esims/languages/language.ts'
 import { qrSvg } from '@dealer-esim/gateway/esims/qr/qr-picture.ts'
 import type { InstallCodes, TravellerEsim } from '@dealer-esim/gateway/esims/qr/traveller-esim.ts'
+import { travellerMailOf } from '@dealer-esim/gateway/esims/sends/compose-mail.ts'
 import { DOCS_ICON } from '@dealer-esim/gateway/http/public/docs-style.ts'
 import { devicesPage } from '@dealer-esim/gateway/http/public/traveller/devices-page.ts'
 import { endedPage } from '@dealer-esim/gateway/http/public/traveller/ended-pages.ts'
@@ -68,6 +70,14 @@ function readerOf(tag: string, phone: keyof typeof PHONES): Reader {
     legalLinks: [{ label: 'Terms', url: 'https://shop.example/terms' }],
   }
   return { language: getLanguages().get(tag)!, languages, brand, seller: 'Lotus Travel', phone: PHONES[phone] }
+}
+
+/** The mail as a mail program shows it: with its picture. */
+function mailIn(tag: string): string {
+  const { language, brand, seller } = readerOf(tag, 'desktop')
+  const link = 'https://esim.example/share/8Kd2vQ7pXw3nTz'
+  const mail = travellerMailOf(language, { esim: ESIM, codes: CODES, seller, link, name: 'Hana' })
+  return composeTravellerMail(mail, brand).html.replace('cid:qr', `data:image/png;base64,${mail.scan!.qrPng}`)
 }
 
 const PAGES = {
@@ -217,6 +227,24 @@ describe.skipIf(!isBrowserAvailable())('a traveller’s page in a browser', () =
     await page.emulateMedia({ media: 'print' })
     expect(await decode(page.locator('.paper img'))).toBe(AC)
     expect(await page.locator('.button').first().isVisible()).toBe(false)
+    await page.close()
+  })
+
+  test('a mail in each language fits 320 and 600 px, light and dark, and its QR code decodes', async () => {
+    const page = await browser.newPage()
+    const faults = []
+    for (const tag of getLanguages().keys()) {
+      await page.setContent(mailIn(tag))
+      for (const width of [320, 600])
+        for (const colorScheme of ['light', 'dark'] as const) {
+          await page.setViewportSize({ width, height: 800 })
+          await page.emulateMedia({ colorScheme })
+          const wide = await overflow(page)
+          if (wide.length > 0) faults.push([tag, width, colorScheme, ...wide])
+        }
+    }
+    expect(faults).toEqual([])
+    expect(await decode(page.locator('img'))).toBe(AC)
     await page.close()
   })
 

@@ -2,6 +2,7 @@ import type { Mail } from '@dealer-esim/lib/outbound/smtp.ts'
 import { type Brand, brandFor, UNNAMED_OPERATOR } from '#brands/brand.ts'
 import { type BrandReader, findPictureAt } from '#brands/list-brands.ts'
 import { composeInBrand, type MailText } from './mail-template.ts'
+import { composeTravellerMail, QR } from './traveller-mail.ts'
 
 /** Whose e-mail it is: the operator's to people, or to a traveller the dealer's under one of its brands. */
 export interface MailOwner {
@@ -21,16 +22,25 @@ export async function inBrand(
   deps: { db: BrandReader },
   mailFrom: string,
   owner: MailOwner,
-  { subject, text, html, parts }: MailText,
+  { subject, text, html, parts, traveller }: MailText,
 ): Promise<Pick<Mail, 'from' | 'replyTo' | 'subject' | 'text' | 'html' | 'inline'>> {
   const brand = await brandFor({ db: deps.db, links: { publicUrl: '' } }, owner.tenantId, owner.brand)
   const sender = senderOf(mailFrom, brand)
-  if (parts === undefined || !isNamed(brand)) return { ...sender, subject, text, html }
+  if (traveller === undefined && (parts === undefined || !isNamed(brand))) return { ...sender, subject, text, html }
   const logo = await findPictureAt(deps.db, brand.icon ?? brand.logoLight)
-  const content = composeInBrand(parts, brand, logo && LOGO)
-  const inline = logo && { inline: [{ cid: LOGO, content: logo, contentType: 'image/png' }] }
+  const content = traveller
+    ? composeTravellerMail(traveller, brand, logo && LOGO)
+    : composeInBrand(parts!, brand, logo && LOGO)
+  const qr = traveller?.scan && Buffer.from(traveller.scan.qrPng, 'base64')
+  const pictures = [
+    ...(logo ? [{ cid: LOGO, content: logo, contentType: PNG }] : []),
+    ...(qr ? [{ cid: QR, content: qr, contentType: PNG }] : []),
+  ]
+  const inline = pictures.length > 0 && { inline: pictures }
   return { ...sender, subject: content.subject, text: content.text, html: content.html, ...inline }
 }
+
+const PNG = 'image/png'
 
 function senderOf(mailFrom: string, brand: Brand): Pick<Mail, 'from' | 'replyTo'> {
   const address = /<([^<>]+)>\s*$/.exec(mailFrom)?.[1] ?? mailFrom

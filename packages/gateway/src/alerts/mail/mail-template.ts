@@ -1,5 +1,6 @@
 import { brandColours, DEFAULT_ACCENT } from '@dealer-esim/contract'
 import type { Brand } from '#brands/brand.ts'
+import type { TravellerMail } from './traveller-mail.ts'
 
 /** An e-mail as plain text and as HTML with the same content. */
 export interface MailText {
@@ -8,6 +9,8 @@ export interface MailText {
   html: string
   /** What both were composed from: it is composed again, under the brand of the moment, when the e-mail is sent. */
   parts?: MailParts
+  /** In the place of `parts`, of an e-mail to a traveller. */
+  traveller?: TravellerMail
 }
 
 /** A page to open, as a button in HTML. */

@@ -77,26 +77,6 @@ export function linkMail(kind: LinkKind, about: { name: string; link: string }):
   })
 }
 
-/** The e-mail to a traveller. Users cannot change its text, so that nobody can write to strangers in the operator's name. */
-export function shareMail(about: {
-  seller: string
-  packageName: string
-  link: string
-  name?: string | undefined
-}): MailText {
-  const seller = oneLine(about.seller)
-  return composeMail({
-    subject: oneLine(`Your eSIM from ${seller}`),
-    paragraphs: [
-      `${greeting(oneLine(about.name ?? '').trim())},`,
-      `Your eSIM “${oneLine(about.packageName)}” from ${seller} is ready. Open this link on the device that you travel with to install it:`,
-      { label: 'Install your eSIM', url: about.link },
-      'The page also shows how much data is left. Keep the link to yourself: an eSIM can be installed once, by anyone who has the link.',
-    ],
-    footer: `If you have questions, ask ${seller}. If you did not expect this e-mail, ignore it.`,
-  })
-}
-
 export function passkeyMail({ name, accountUrl }: { name: string; accountUrl: string }): MailText {
   return composeMail({
     subject: 'A passkey was added to your account',
@@ -118,13 +98,18 @@ export function testMail(consoleUrl: string): MailText {
   })
 }
 
-/**
- * The inviter chooses the name, and the e-mail can go to any address on the operator's behalf. Mail programs turn text that
- * looks like an address into a link, so such a name is left out.
- */
 function greeting(name: string): string {
-  if (name === '') return 'Hello'
-  return /[/\\@:]|[.\u2024\u3002\uff0e]\S/.test(name) ? 'Hello' : `Hello ${name}`
+  const greeted = greetableName(name)
+  return greeted === '' ? 'Hello' : `Hello ${greeted}`
+}
+
+/**
+ * Whoever invites or sends chooses the name, and the e-mail can go to any address on the operator's behalf. Mail programs turn
+ * text that looks like an address into a link, so such a name is empty.
+ */
+export function greetableName(name: string): string {
+  const line = oneLine(name).trim()
+  return /[/\\@:]|[.\u2024\u3002\uff0e]\S/.test(line) ? '' : line
 }
 
 /** A line break in a name must not add headers. */

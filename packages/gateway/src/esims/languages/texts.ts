@@ -112,6 +112,7 @@ export const TEXTS = {
   mailHello: ['name'],
   mailReady: [],
   mailInstall: [],
+  mailShow: [],
   mailOpen: [],
   mailComputer: [],
   mailQuestions: [],

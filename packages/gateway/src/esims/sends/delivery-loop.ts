@@ -2,12 +2,12 @@ import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
 import { type Running, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
 import { queueTravellerMail } from '#alerts/mail/mail-queue.ts'
-import { shareMail } from '#alerts/mail/mail-texts.ts'
 import type { Deps } from '#deps.ts'
 import { isMailPossible, openTraveller } from '#orders/traveller.ts'
 import { isHeld } from '#platform/held-tenants.ts'
 import { runJob } from '#platform/jobs.ts'
 import { SHARE_ALIVE, shareUrl } from '../qr/qr-link.ts'
+import { composeMail } from './compose-mail.ts'
 
 /** The traveller stands at the counter. A pass without work is one index probe. */
 const POLL_MS = 1_000
@@ -50,8 +50,6 @@ interface Delivery {
   generation: number
   traveller: Buffer | null
   brand: string | null
-  packageName: string
-  tenantName: string
 }
 
 /** In one transaction: the send gets its eSIM, and the e-mail is queued. The send of an eSIM that never came, or has ended, fails. */
@@ -63,30 +61,22 @@ async function queueDelivery(
 ): Promise<void> {
   const [delivery] = await tx.query<Delivery>({
     name: 'sends-deliver',
-    text: `with delivered as (
-             update esim_sends s
-             set profile_id = p.profile_id, share_generation = p.share_generation, updated_at = clock_timestamp(),
-                 send_status = case when p.profile_id is null or s.traveller is null then 'FAILED' else 'QUEUED' end
-             from esim_sends waiting
-             left join profiles p on p.tenant_id = waiting.tenant_id and p.order_id = waiting.order_id
-               and p.item_no = waiting.item_no and ${SHARE_ALIVE}
-             where waiting.tenant_id = $1 and s.tenant_id = $1 and s.send_id = $2 and s.profile_id is null and s.send_status = 'QUEUED'
-               and waiting.tenant_id = s.tenant_id and waiting.send_id = s.send_id
-             returning s.tenant_id, s.order_id, s.item_no, s.profile_id, s.traveller, s.brand,
-               p.share_generation as generation)
-           select d.profile_id, d.generation, d.traveller, d.brand, t.tenant_name,
-             o.package_lines -> i.line_no ->> 'packageName' as package_name
-           from delivered d
-           join tenants t on t.tenant_id = d.tenant_id
-           join orders o on o.tenant_id = $1 and o.order_id = d.order_id
-           join order_items i on i.tenant_id = $1 and i.order_id = d.order_id and i.item_no = d.item_no`,
+    text: `update esim_sends s
+           set profile_id = p.profile_id, share_generation = p.share_generation, updated_at = clock_timestamp(),
+               send_status = case when p.profile_id is null or s.traveller is null then 'FAILED' else 'QUEUED' end
+           from esim_sends waiting
+           left join profiles p on p.tenant_id = waiting.tenant_id and p.order_id = waiting.order_id
+             and p.item_no = waiting.item_no and ${SHARE_ALIVE}
+           where waiting.tenant_id = $1 and s.tenant_id = $1 and s.send_id = $2 and s.profile_id is null and s.send_status = 'QUEUED'
+             and waiting.tenant_id = s.tenant_id and waiting.send_id = s.send_id
+           returning s.profile_id, s.traveller, s.brand, p.share_generation as generation`,
     values: [tenantId, sendId],
   })
   if (!delivery?.profileId || !delivery.traveller) return
-  const { profileId, generation, tenantName: seller, packageName, brand } = delivery
-  const { email, name } = openTraveller(deps.cipher, tenantId, delivery.traveller)
+  const { profileId, generation, brand } = delivery
+  const traveller = openTraveller(deps.cipher, tenantId, delivery.traveller)
   const link = shareUrl(deps.links.publicUrl, deps.linkKey, { tenantId, profileId, generation })
-  const text = shareMail({ seller, packageName, link, name })
-  queueTravellerMail(tx, deps, { tenantId, sendId, kind: DELIVERY_MAIL, email, brand, ...text })
+  const mail = await composeMail(tx, deps, { tenantId, profileId, brand, link, traveller })
+  queueTravellerMail(tx, deps, { tenantId, sendId, kind: DELIVERY_MAIL, email: traveller.email, brand, ...mail })
   await failpoint('send.queued')
 }

@@ -6,7 +6,6 @@ import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import sql, { raw } from 'sql-template-tag'
 import { queueTravellerMail } from '#alerts/mail/mail-queue.ts'
-import { shareMail } from '#alerts/mail/mail-texts.ts'
 import { listUnknownBrands } from '#brands/list-brands.ts'
 import type { Deps } from '#deps.ts'
 import {
@@ -31,6 +30,7 @@ import { lockWallet, touchWallet } from '#wallet/ledger/lock-wallets.ts'
 import { type EsimReference, findEsim, matchesReference } from '../actions/action-esim.ts'
 import { findByTransactionId, type StoredSend } from '../actions/earlier-use.ts'
 import { INSTALLABLE, SHARE_ALIVE, shareUrl } from '../qr/qr-link.ts'
+import { composeMail } from './compose-mail.ts'
 
 export interface SendDeps extends Pick<Deps, 'links' | 'linkKey' | 'ids'> {
   db: Db
@@ -83,11 +83,9 @@ export async function sendEsim(
     const sendId = deps.ids.uuid()
     const { now } = await insertSend(tx, tenantId, { sendId, input, esim, sealed, by, ...page })
     const link = shareUrl(deps.links.publicUrl, deps.linkKey, { tenantId, profileId: esim.profileId, ...page })
-    const text = shareMail({ seller: page.tenantName, packageName: page.packageName, link, name: input.name })
-    queueTravellerMail(tx, deps, {
-      ...{ tenantId, sendId, kind: SEND_MAIL, email: input.email.trim(), brand: input.brand ?? null },
-      ...text,
-    })
+    const brand = input.brand ?? null
+    const mail = await composeMail(tx, deps, { tenantId, profileId: esim.profileId, brand, link, traveller: input })
+    queueTravellerMail(tx, deps, { tenantId, sendId, kind: SEND_MAIL, email: input.email.trim(), brand, ...mail })
     // Without the address: the log is read by more people, and kept for longer.
     const entry = {
       action: 'profile.send_share_link',
@@ -142,8 +140,6 @@ function replay({ cipher }: SendDeps, tenantId: string, earlier: StoredSend | un
 
 interface Page {
   generation: number
-  packageName: string
-  tenantName: string
   isShared: boolean
   isInstallable: boolean
   esimStatus: EsimStatus
@@ -154,12 +150,8 @@ interface Page {
 async function findPage(tx: Tx, tenantId: string, profileId: string): Promise<Page> {
   const [page] = await tx.query<Page>(sql`
     select p.share_generation as generation, ${raw(SHARE_ALIVE)} as is_shared, ${raw(INSTALLABLE)} as is_installable,
-           o.package_lines -> i.line_no ->> 'packageName' as package_name, t.tenant_name,
            p.esim_status, p.smdp_status, p.suspended
     from profiles p
-    join tenants t on t.tenant_id = p.tenant_id
-    join orders o on o.tenant_id = p.tenant_id and o.order_id = p.order_id
-    join order_items i on i.tenant_id = p.tenant_id and i.order_id = p.order_id and i.item_no = p.item_no
     where p.tenant_id = ${tenantId} and p.profile_id = ${profileId}`)
   return page!
 }

@@ -16,7 +16,7 @@ export interface Pair extends Omit<Line, 'fault'> {
 /** The address to which an eSIM was sent already, or TAKEN: however the lines are changed, it goes to nobody else. */
 export type Given = ReadonlyMap<string, string | typeof TAKEN>
 /** Somebody else has sent it. */
-export const TAKEN = Symbol('sent by somebody else')
+export const TAKEN = Symbol('taken')
 
 /** What has become of the e-mail of a pair. */
 export interface Result {

@@ -32,7 +32,8 @@ export function useFilters(): [Filters, SetFilters] {
     const [shown, secret] = [false, true].map((isSecret) =>
       Object.fromEntries(Object.entries(next).filter(([, value]) => isPrivate(value) === isSecret)),
     )
-    void navigate({ to: '.', search: shown as never, state: { filters: secret! }, replace })
+    const state = Object.keys(secret!).length > 0 ? { filters: secret! } : {}
+    void navigate({ to: '.', search: shown as never, state, replace })
   }
   return [filters, set]
 }

@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs'
 /** The nouns of ARCHITECTURE.md, the other folders of the gateway, the packages, and what is no code of the product. */
 const AREAS = new Set(
   [
-    'tenants wallet catalogue prices products suppliers stock orders esims webhooks sales people alerts cells operations',
+    'tenants wallet catalogue prices products suppliers stock orders esims webhooks sales people alerts brands cells operations',
     'http cli fulfilment platform home',
     'contract sdk sdks console lib wholesalers simulators embedded-postgres gateway',
     'docs test ci bench',

@@ -14,11 +14,11 @@ import { lazy, StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { watchActivity } from './api/call-api.ts'
 import { queryClient } from './api/use-api.ts'
+import { wearBrand } from './brands/shown-brand.ts'
 import { cssVariables, theme } from './design/theme.ts'
 import { keepFocusOfBusyButtons } from './layout/busy-focus.ts'
 import { ignoreDoubleSubmits } from './layout/double-submit.ts'
 import { FrontDoor } from './layout/front-door.tsx'
-import { wearBrand } from './people/sign-in/shown-brand.ts'
 import { language } from './strings/strings.ts'
 
 const colorSchemes = localStorageColorSchemeManager({ key: 'color-scheme' })

@@ -1,4 +1,4 @@
-import type { OperatorBrandView } from '@dealer-esim/gateway/http/console/brands/brands.ts'
+import type { OperatorBrandView } from '@dealer-esim/gateway/http/console/brands/operator-brand.ts'
 import { useApi } from '#api/use-api.ts'
 import { LoadError, Loading } from '#parts/load-states.tsx'
 import { Page } from '#parts/page.tsx'

@@ -2,9 +2,9 @@ import { ActionIcon, Anchor, Box, Group, Paper, Stack, Text, Title } from '@mant
 import { IconChevronDown, IconChevronUp } from '@tabler/icons-react'
 import { Link, useLocation, useMatches } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useRef } from 'react'
+import { consoleName } from '#brands/shown-brand.ts'
 import { DocsLink } from '#docs/docs-link.tsx'
 import { neighboursOf } from '#lists/neighbours.ts'
-import { consoleName } from '#people/sign-in/shown-brand.ts'
 import { interpolate, t } from '#strings/strings.ts'
 import { EmptyState, NoAccessText, StaleAlert } from './load-states.tsx'
 

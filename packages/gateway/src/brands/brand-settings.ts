@@ -17,7 +17,7 @@ export interface BrandSettings {
   legalLinks?: LegalLink[]
   /** Where a traveller buys more data. */
   topUpUrl?: string
-  /** Of mails and pages where nobody has chosen one (BCP 47). */
+  /** The language of mails and pages where nobody has chosen one (BCP 47). */
   language?: string
   /** The sender's name in mails; absent: the brand's name. */
   senderName?: string

@@ -4,7 +4,7 @@ import { NIL_TENANT } from '#platform/audit/audit.ts'
 import { accentOf, type BrandSettings, type LegalLink, type PictureSlot } from './brand-settings.ts'
 import { pictureUrl } from './picture-url.ts'
 
-/** Who a page or a mail comes from. Every text was typed by a person: escape it. */
+/** Whose a page or a mail is. Every text was typed by a person: escape it. */
 export interface Brand {
   name: string
   /** The operator's own brand: its dealers' console, and travellers of a dealer without a brand. */

@@ -3,6 +3,7 @@ import type { OrderRequest } from '@dealer-esim/contract'
 import type { Cipher } from '@dealer-esim/lib/crypto.ts'
 import { type BrandReader, listUnknownBrands } from '#brands/list-brands.ts'
 import type { Config } from '#platform/config/config.ts'
+import type { PackageLine } from './order-item.ts'
 
 /** The person who gets an eSIM. Never in logs, events or plain columns. */
 export interface Traveller {
@@ -60,6 +61,15 @@ export type MailConfig = Pick<Config, 'smtpUrl'> & Partial<Pick<Config, 'mode'>>
 /** The mails of a test twin are never sent: they are kept, and shown in the portal. */
 export function isMailPossible({ smtpUrl, mode }: MailConfig): boolean {
   return smtpUrl !== undefined || mode === 'TEST'
+}
+
+/** The lines of an order, with what they say about the pages of their eSIMs. */
+export function withHandOver(lines: PackageLine[], handOver: HandOver | undefined): PackageLine[] {
+  if (handOver === undefined) return lines
+  return lines.map((line, index) => {
+    const { brand, language } = handOver.lines[index]!
+    return { ...line, ...(brand !== undefined && { brand }), ...(language !== undefined && { language }) }
+  })
 }
 
 /** Encrypts a traveller for its dealer, as activation codes are. */

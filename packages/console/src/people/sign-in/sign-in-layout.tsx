@@ -1,9 +1,9 @@
 import { Anchor, Box, Center, Group, Paper, Stack, Text, Title, useComputedColorScheme } from '@mantine/core'
 import { type ReactNode, useEffect } from 'react'
 import { consoleBase } from '#api/call-api.ts'
+import { consoleName, shownBrand } from '#brands/shown-brand.ts'
 import { ErrorText } from '#parts/load-states.tsx'
 import { t } from '#strings/strings.ts'
-import { consoleName, shownBrand } from './shown-brand.ts'
 
 /** The layout of pages outside the console: sign-in, invitation, forced password change. */
 export function SignInLayout(props: { title: string; text?: string; wide?: boolean; children: ReactNode }) {

@@ -121,9 +121,12 @@ function withBrand(page: string, brand: ShownBrand): string {
   const icon = brand.icon && `<link rel="icon" type="image/png" href="./${brand.icon}" />`
   return page
     .replace(/<title>[^<]*<\/title>/, () => `<title>${escapeHtml(brand.name)}</title>`)
-    .replace(/<link rel="icon"[^>]*>/, (own) => icon ?? own)
+    .replace(OWN_ICON, (own) => icon ?? own)
     .replace('name="brand" content=""', () => `name="brand" content="${escapeHtml(JSON.stringify(brand))}"`)
 }
+
+/** As index.html has it. */
+const OWN_ICON = '<link rel="icon" type="image/svg+xml" href="./icon.svg" />'
 
 function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)

@@ -1,5 +1,6 @@
 import { alertRoutes } from './alerts.ts'
 import { brandRoutes } from './brands/brands.ts'
+import { operatorBrandRoutes } from './brands/operator-brand.ts'
 import { catalogueRoutes } from './catalogue.ts'
 import { packageRoutes } from './catalogue-packages.ts'
 import { cellRoutes } from './cells.ts'
@@ -67,6 +68,7 @@ export const routes: readonly Route[] = [
   ...peopleRoutes,
   ...secondFactorRoutes,
   ...operatorSettingsRoutes,
+  ...operatorBrandRoutes,
   ...brandRoutes,
   ...searchRoutes,
   ...tenantRoutes,

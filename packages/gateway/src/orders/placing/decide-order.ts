@@ -18,7 +18,7 @@ import { type LowBalanceChange, lowBalancePercent } from '#wallet/ledger/balance
 import type { Wallet } from '#wallet/ledger/lock-wallets.ts'
 import { itemPriceOf, type PackageLine } from '../order-item.ts'
 import type { SentTo } from '../recipient-limit.ts'
-import type { HandOver } from '../traveller.ts'
+import { type HandOver, withHandOver } from '../traveller.ts'
 import { exceededLimit } from './exceeded-limit.ts'
 import { refuseHandOver, withRecipients } from './hand-over.ts'
 import {
@@ -356,7 +356,6 @@ function orderOf(
   now: Date,
 ): PlacedOrder {
   const { sent, key, handOver } = input
-  const handedOver = handOver ? lines.map((line, index) => ({ ...line, ...askedOf(handOver, index) })) : lines
   return {
     tenantId: input.tenant.tenantId,
     orderId: input.orderId,
@@ -369,18 +368,12 @@ function orderOf(
     currencyCode: wallet.currencyCode,
     balanceAfter: funds.balance,
     walletVersion: funds.version,
-    packageLines: sent ? handedOver.map((line) => withSentNames(line, sent.lines)) : handedOver,
+    packageLines: withHandOver(sent ? lines.map((line) => withSentNames(line, sent.lines)) : lines, handOver),
     remark: input.request.remark ?? null,
     sent: sent || key ? keptOf(sent, key) : null,
     handOver,
     decidedAt: now,
   }
-}
-
-/** What a line says about the page of its eSIMs. */
-function askedOf({ lines }: HandOver, index: number): Pick<PackageLine, 'brand' | 'language'> {
-  const { brand, language } = lines[index]!
-  return { ...(brand !== undefined && { brand }), ...(language !== undefined && { language }) }
 }
 
 function keptOf(sent: SentRequest | undefined, key: OrderKey | undefined): PlacedOrder['sent'] {

@@ -2,26 +2,20 @@ import Type, { type Static } from 'typebox'
 import { type BrandInput, brandMembers } from '#brands/brand-members.ts'
 import { PICTURE_SLOTS } from '#brands/brand-settings.ts'
 import { PICTURE_SIZE_MAX_BYTES } from '#brands/draw-picture.ts'
-import { getOperatorBrand, listBrands } from '#brands/list-brands.ts'
-import { deleteBrand, type PictureFiles, putBrand, putOperatorBrand } from '#brands/put-brand.ts'
-import { EVERY_ROLE, OPERATOR_ADMINS, OPERATORS, type Route, route, TENANT_ADMINS } from '../kernel/route.ts'
+import { listBrands } from '#brands/list-brands.ts'
+import { deleteBrand, type PictureFiles, putBrand } from '#brands/put-brand.ts'
+import { EVERY_ROLE, type Route, route, TENANT_ADMINS } from '../kernel/route.ts'
 import { CLOSED, done, nullable, tenantParams, uuid } from '../kernel/route-schemas.ts'
 
 /** In base64, three pictures of the largest size and the texts. */
-const BODY_SIZE_MAX_BYTES = 3 * 1024 * 1024
-const LARGE_BODY_ADVICE = 'Choose pictures below 512 kB.'
+export const BODY_SIZE_MAX_BYTES = 3 * 1024 * 1024
+export const LARGE_BODY_ADVICE = 'Choose pictures below 512 kB.'
 
 const address = () => Type.Optional(Type.String({ description: 'Relative to PUBLIC_URL, and to /console' }))
-const brandView = Type.Object({
+export const brandView = Type.Object({
   settings: Type.Object(brandMembers),
   pictures: Type.Object({ logoLight: address(), logoDark: address(), icon: address() }),
 })
-const operatorBrand = Type.Object({
-  ...brandView.properties,
-  isSet: Type.Boolean({ description: 'Somebody has named it; else the name is the legal one' }),
-})
-export type OperatorBrandView = Static<typeof operatorBrand>
-
 const namedBrand = Type.Object({ brand: Type.String(), isDefault: Type.Boolean(), ...brandView.properties })
 const brandList = Type.Object({ brandList: Type.Array(namedBrand) })
 export type BrandListView = Static<typeof brandList>
@@ -37,7 +31,7 @@ const picture = () =>
       }),
     ),
   )
-const pictures = Type.Optional(
+export const pictures = Type.Optional(
   Type.Object(
     { logoLight: picture(), logoDark: picture(), icon: picture() },
     { ...CLOSED, description: 'Only what changes: pictures that are not named stay' },
@@ -47,30 +41,6 @@ const pictures = Type.Optional(
 const brandParams = Type.Object({ tenantId: uuid(), brand: Type.String({ pattern: '^[a-z0-9-]{1,32}$' }) }, CLOSED)
 
 export const brandRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: '/operator-brand',
-    access: OPERATORS,
-    summary: 'The operator’s brand: its console, and its mails to people',
-    answer: operatorBrand,
-    handle: ({ deps }) => getOperatorBrand(deps.db),
-  }),
-  route({
-    method: 'PUT',
-    path: '/operator-brand',
-    access: OPERATOR_ADMINS,
-    summary:
-      'Set the operator’s brand. Its name, address, phone and hours are what dealers see as the contact. Audited',
-    body: Type.Object({ ...brandMembers, pictures }, CLOSED),
-    limit: 'upload',
-    bodyLimit: BODY_SIZE_MAX_BYTES,
-    largeBodyAdvice: LARGE_BODY_ADVICE,
-    answer: done,
-    async handle({ deps, by }, { body }) {
-      await putOperatorBrand(deps, changeOf(body), by)
-      return {}
-    },
-  }),
   route({
     method: 'GET',
     path: '/tenants/:tenantId/brands',
@@ -110,7 +80,7 @@ export const brandRoutes: Route[] = [
   }),
 ]
 
-function changeOf(body: BrandInput & { pictures?: Static<typeof pictures> }): {
+export function changeOf(body: BrandInput & { pictures?: Static<typeof pictures> }): {
   input: BrandInput
   pictures: PictureFiles
 } {

@@ -14,12 +14,14 @@ export interface ShownBrand {
 }
 
 interface ShownColours {
-  /** Of whatever has a shape, with a contrast of 3: the edge of a button, a check box. */
+  /** Edges of buttons, check boxes, whatever is seen by its shape: a contrast of 3. */
   accent: string
   onAccent: string
-  /** Of a button: the accent as chosen. */
+  /** Buttons: the accent as chosen. */
   fill: string
   onFill: string
+  /** Further from the colour of its text, so that this stays readable. */
+  hover: string
   text: string
   soft: string
 }
@@ -57,5 +59,6 @@ function shownOf(brand: Brand): ShownBrand | undefined {
 
 function schemeOf({ accent, onAccent, ...schemes }: BrandColours, scheme: 'light' | 'dark'): ShownColours {
   const { text, edge, tint } = schemes[scheme]
-  return { accent: edge, onAccent: readableOn(edge), fill: accent, onFill: onAccent, text, soft: tint }
+  const hover = `color-mix(in oklab, ${accent} 88%, ${onAccent === '#ffffff' ? '#000' : '#fff'})`
+  return { accent: edge, onAccent: readableOn(edge), fill: accent, onFill: onAccent, hover, text, soft: tint }
 }

@@ -8,7 +8,7 @@ import { BRANDS_MAX, putBrand } from '#brands/put-brand.ts'
 import { addConsolePages } from '#http/console/console-pages.ts'
 import { addBrandPictures } from '#http/public/brand-pictures.ts'
 import { SYSTEM } from '#platform/audit/audit.ts'
-import { addTenant, type ConsoleTestbed, signedInAs, startConsole } from './console-testbed.ts'
+import { addTenant, type ConsoleTestbed, signedInAs, startConsole } from '#test/http/console/console-testbed.ts'
 
 let testbed: ConsoleTestbed
 let pictures: FastifyInstance

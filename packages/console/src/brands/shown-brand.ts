@@ -23,7 +23,6 @@ export function wearBrand(): void {
 
 type Colours = NonNullable<ShownBrand['colours']>['light']
 
-function ruleOf(scheme: 'light' | 'dark', { accent, onAccent, fill, onFill, text, soft }: Colours): string {
-  const towards = onFill === '#ffffff' ? '#000' : '#fff'
-  return `:root[data-mantine-color-scheme='${scheme}']{--accent:${accent};--accent-hover:color-mix(in oklab,${fill} 88%,${towards});--on-accent:${onAccent};--accent-fill:${fill};--on-fill:${onFill};--accent-text:${text};--accent-soft:${soft};--chart:${text}}`
+function ruleOf(scheme: 'light' | 'dark', { accent, onAccent, fill, onFill, hover, text, soft }: Colours): string {
+  return `:root[data-mantine-color-scheme='${scheme}']{--accent:${accent};--accent-hover:${hover};--on-accent:${onAccent};--accent-fill:${fill};--on-fill:${onFill};--accent-text:${text};--accent-soft:${soft};--chart:${text}}`
 }

@@ -36,6 +36,7 @@ const SLOW: Record<string, number> = {
   'packages/gateway/test/platform/deployment/backup.test.ts': 20,
   'test/sdks/conformance.deployment.test.ts': 60,
   'test/sdks/packages.deployment.test.ts': 60,
+  'test/postman/postman.deployment.test.ts': 60,
   'test/docs-commands.test.ts': 20,
 }
 

@@ -53,8 +53,8 @@ const STORY: [folder: string, names: OperationName[]][] = [
 
 /** An operation that the story does not know is in the last folder. */
 function folders(): [folder: string, names: OperationName[]][] {
-  const told = new Set(STORY.flatMap(([, names]) => names))
-  const others = operationNames.filter((name) => !told.has(name))
+  const placed = new Set(STORY.flatMap(([, names]) => names))
+  const others = operationNames.filter((name) => !placed.has(name))
   return others.length > 0 ? [...STORY, ['More', others]] : STORY
 }
 

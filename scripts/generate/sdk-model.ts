@@ -280,7 +280,9 @@ class TypeReader {
     if (type !== 'object') return { kind: type as 'string' | 'integer' | 'boolean' }
     if (Object.keys(schema.properties ?? {}).length === 0) return { kind: 'empty' }
     const { description: _, ...shape } = schema
-    const key = JSON.stringify([isRequest, { ...shape, type }])
+    const key = JSON.stringify([isRequest, { ...shape, type }], (name, value) =>
+      name === 'examples' ? undefined : value,
+    )
     const known = this.#nested.get(key)
     if (known !== undefined) return { kind: 'named', name: known }
     this.#nested.set(key, place)

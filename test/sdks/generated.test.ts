@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { DealerEsim } from '@dealer-esim/sdk'
 import { expect, test } from 'vitest'
 import { PHP_FOLDERS, phpSdk } from '#scripts/generate/php-sdk.ts'
+import { postmanCollection, postmanEnvironment } from '#scripts/generate/postman-collection.ts'
 import { pythonSdk } from '#scripts/generate/python-sdk.ts'
 import { sdkModel } from '#scripts/generate/sdk-model.ts'
 import { root } from '../local-gateway.ts'
@@ -20,9 +21,20 @@ test.each(PHP_FOLDERS)('%s contains only generated files', (folder) => {
   expect(files.filter((path) => !(path in generated))).toEqual([])
 })
 
+test.each([
+  ['docs/postman.json', postmanCollection()],
+  ['docs/postman-environment.json', postmanEnvironment()],
+])('%s matches the contract (`npm run postman` generates it)', (path, document) => {
+  expect(read(path)).toBe(`${JSON.stringify(document, null, 2)}\n`)
+})
+
 test('a method has one name in all languages', () => {
   const names = sdkModel().operations.flatMap(({ method, rows }) => [method, rows?.method].filter(Boolean))
   expect(names.filter((name) => !(name! in DealerEsim.prototype))).toEqual([])
+})
+
+test.each(['python', 'php'])('the package for %s contains the licence', (language) => {
+  expect(read(`sdks/${language}/LICENSE`)).toBe(read('LICENSE'))
 })
 
 test('the SDKs have the version of the gateway', () => {

@@ -15,13 +15,11 @@ import { run, testShop } from './shop.ts'
  * machine does not have is skipped with a warning.
  */
 const PYTHON = '/usr/bin/python3'
-const pythonHas = (module: string) => {
-  try {
-    execFileSync(PYTHON, ['-c', `import ${module}`], { stdio: 'ignore' })
-    return true
-  } catch {
-    return canRun(`what needs ${module} for Python`, `${PYTHON} with ${module}`)
-  }
+/** Modules of Debian's Python that the tests need. They are looked for, because importing some disturbs others. */
+const pythonHas = (...modules: string[]) => {
+  const find = 'import sys; from importlib.util import find_spec; sys.exit(None in map(find_spec, sys.argv[1:]))'
+  const has = spawnSync(PYTHON, ['-c', find, ...modules]).status === 0
+  return has || canRun(`what needs ${modules.join(', ')} for Python`, `${PYTHON} with ${modules.join(', ')}`)
 }
 
 let gateway: LocalGateway
@@ -32,45 +30,48 @@ beforeAll(async () => {
 })
 afterAll(stopGateways)
 
-describe.skipIf(!canRun('the package for Python', PYTHON) || !pythonHas('build'))('the package for Python', () => {
-  let installed: string
-  let files: string[]
-  beforeAll(async () => {
-    const source = temporaryFolder('python-sdk')
-    const built = temporaryFolder('python-dist')
-    installed = temporaryFolder('python-installed')
-    cpSync(join(root, 'sdks/python'), source, { recursive: true })
-    await promisify(execFile)(PYTHON, ['-m', 'build', '--no-isolation', '--outdir', built], { cwd: source })
-    files = readdirSync(built).sort()
-    const wheel = join(built, files.find((name) => name.endsWith('.whl'))!)
-    const pip = ['-m', 'pip', 'install', '--quiet', '--no-index', '--no-deps', '--target', installed, wheel]
-    await promisify(execFile)(PYTHON, pip, { env: { ...process.env, PIP_ROOT_USER_ACTION: 'ignore' } })
-  })
+describe.skipIf(!canRun('the package for Python', PYTHON) || !pythonHas('build', 'pip', 'setuptools', 'wheel'))(
+  'the package for Python',
+  () => {
+    let installed: string
+    let files: string[]
+    beforeAll(async () => {
+      const source = temporaryFolder('python-sdk')
+      const built = temporaryFolder('python-dist')
+      installed = temporaryFolder('python-installed')
+      cpSync(join(root, 'sdks/python'), source, { recursive: true })
+      await promisify(execFile)(PYTHON, ['-m', 'build', '--no-isolation', '--outdir', built], { cwd: source })
+      files = readdirSync(built).sort()
+      const wheel = join(built, files.find((name) => name.endsWith('.whl'))!)
+      const pip = ['-m', 'pip', 'install', '--quiet', '--no-index', '--no-deps', '--target', installed, wheel]
+      await promisify(execFile)(PYTHON, pip, { env: { ...process.env, PIP_ROOT_USER_ACTION: 'ignore' } })
+    })
 
-  test('is a wheel and an sdist with the version of the gateway', () => {
-    const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-    expect(files).toEqual([`dealer_esim-${version}-py3-none-any.whl`, `dealer-esim-${version}.tar.gz`].sort())
-    expect(readdirSync(join(installed, 'dealer_esim'))).toContain('py.typed')
-  })
+    test('is a wheel and an sdist with the version of the gateway', () => {
+      const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+      expect(files).toEqual([`dealer_esim-${version}-py3-none-any.whl`, `dealer-esim-${version}.tar.gz`].sort())
+      expect(readdirSync(join(installed, 'dealer_esim'))).toContain('py.typed')
+      expect(readdirSync(join(installed, `dealer_esim-${version}.dist-info`))).toContain('LICENSE')
+    })
 
-  test('places the first order of its README', async () => {
-    const [first = '', ...others] = codeBlocks(readFileSync(join(root, 'sdks/python/README.md'), 'utf8'), 'python')
-    expect(first.trimEnd().split('\n').length).toBeLessThanOrEqual(12)
-    const { out, err, code } = await python(['-c', first])
-    expect([code, err]).toEqual([0, ''])
-    expect(out).toMatch(/^\S+ DELIVERED http\S+\n$/)
-    expect(await esim.query({ transactionId: 'T-1' })).toMatchObject({ orderStatus: 'DELIVERED' })
-    // The other blocks continue the first one.
-    const all = await python(['-c', [first, ...others].join('\n')])
-    expect([all.code, all.err]).toEqual([0, ''])
-    expect(all.out).toMatch(/GOT_RESOURCE\n$/)
-  })
+    test('places the first order of its README', async () => {
+      const [first = '', ...others] = codeBlocks(readFileSync(join(root, 'sdks/python/README.md'), 'utf8'), 'python')
+      expect(first.trimEnd().split('\n').length).toBeLessThanOrEqual(12)
+      const { out, err, code } = await python(['-c', first])
+      expect([code, err]).toEqual([0, ''])
+      expect(out).toMatch(/^\S+ DELIVERED http\S+\n$/)
+      expect(await esim.query({ transactionId: 'T-1' })).toMatchObject({ orderStatus: 'DELIVERED' })
+      // The other blocks continue the first one.
+      const all = await python(['-c', [first, ...others].join('\n')])
+      expect([all.code, all.err]).toEqual([0, ''])
+      expect(all.out).toMatch(/GOT_RESOURCE\n$/)
+    })
 
-  test.skipIf(!canRun('the types of the SDK for Python', 'mypy'))(
-    'has types that a strict checker accepts and uses',
-    async () => {
-      const folder = temporaryFolder('python-types')
-      const program = `from dealer_esim import DealerEsim, refusals
+    test.skipIf(!canRun('the types of the SDK for Python', 'mypy'))(
+      'has types that a strict checker accepts and uses',
+      async () => {
+        const folder = temporaryFolder('python-types')
+        const program = `from dealer_esim import DealerEsim, refusals
 
 def buy(esim: DealerEsim) -> str:
     try:
@@ -79,41 +80,42 @@ def buy(esim: DealerEsim) -> str:
         return str(error.data["shortfall"] + 1)
     return order["orderNo"] if order["replayed"] else order["currencyCode"]
 `
-      const wrong = program.replace('"count": 1}', '"counts": 1}').replace('"shortfall"', '"deficit"')
-      writeFileSync(join(folder, 'right.py'), program)
-      writeFileSync(join(folder, 'wrong.py'), wrong)
-      const check = (...args: string[]) =>
-        run(
-          'mypy',
-          ['--strict', '--no-warn-return-any', '--cache-dir', join(folder, 'cache'), ...args],
-          { MYPYPATH: installed },
-          folder,
-        )
-      expect(await check('right.py')).toMatchObject({ code: 0, err: '' })
-      const { code, out } = await check('wrong.py')
-      expect(code).toBe(1)
-      expect(out).toContain('has no key "deficit"')
-      expect(out.match(/wrong\.py:\d+: error/g)!.length).toBeGreaterThanOrEqual(2)
-      const config = join(root, 'sdks/python/pyproject.toml')
-      expect(await check('--config-file', config, join(root, 'sdks/python/src'))).toMatchObject({ code: 0 })
-    },
-  )
-
-  describe.skipIf(!pythonHas('django'))('the example in Django', () => {
-    const example = join(root, 'sdks/python/examples/django_shop.py')
-    testShop(() => gateway, {
-      settle: (env) => python([example, 'settle'], env),
-      start: (port, env) => {
-        const args = ['-B', example, 'runserver', '--noreload', `127.0.0.1:${port}`]
-        return spawn(PYTHON, args, { env: { ...pythonEnv(), ...env }, stdio: 'ignore' })
+        const wrong = program.replace('"count": 1}', '"counts": 1}').replace('"shortfall"', '"deficit"')
+        writeFileSync(join(folder, 'right.py'), program)
+        writeFileSync(join(folder, 'wrong.py'), wrong)
+        const check = (...args: string[]) =>
+          run(
+            'mypy',
+            ['--strict', '--no-warn-return-any', '--cache-dir', join(folder, 'cache'), ...args],
+            { MYPYPATH: installed },
+            folder,
+          )
+        expect(await check('right.py')).toMatchObject({ code: 0, err: '' })
+        const { code, out } = await check('wrong.py')
+        expect(code).toBe(1)
+        expect(out).toContain('has no key "deficit"')
+        expect(out.match(/wrong\.py:\d+: error/g)!.length).toBeGreaterThanOrEqual(2)
+        const config = join(root, 'sdks/python/pyproject.toml')
+        expect(await check('--config-file', config, join(root, 'sdks/python/src'))).toMatchObject({ code: 0 })
       },
-    })
-  })
+    )
 
-  const pythonEnv = () => ({ ...process.env, ...gateway.env, PYTHONPATH: installed, PYTHONUNBUFFERED: '1' })
-  const python = (args: string[], env: Record<string, string> = {}) =>
-    run(PYTHON, ['-B', ...args], { ...pythonEnv(), ...env }, temporaryFolder('python'))
-})
+    describe.skipIf(!pythonHas('django'))('the example in Django', () => {
+      const example = join(root, 'sdks/python/examples/django_shop.py')
+      testShop(() => gateway, {
+        settle: (env) => python([example, 'settle'], env),
+        start: (port, env) => {
+          const args = ['-B', example, 'runserver', '--noreload', `127.0.0.1:${port}`]
+          return spawn(PYTHON, args, { env: { ...pythonEnv(), ...env }, stdio: 'ignore' })
+        },
+      })
+    })
+
+    const pythonEnv = () => ({ ...process.env, ...gateway.env, PYTHONPATH: installed, PYTHONUNBUFFERED: '1' })
+    const python = (args: string[], env: Record<string, string> = {}) =>
+      run(PYTHON, ['-B', ...args], { ...pythonEnv(), ...env }, temporaryFolder('python'))
+  },
+)
 
 const SYMFONY = '/usr/share/php/Symfony/Bundle/FrameworkBundle/autoload.php'
 const PSR = '/usr/share/php/Psr/Http'

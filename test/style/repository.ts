@@ -9,6 +9,8 @@ const GENERATED = new Set([
   'packages/gateway/schema.sql',
   'docs/openapi.json',
   'docs/openapi-rt.json',
+  'docs/postman.json',
+  'docs/postman-environment.json',
   'sdks/php/src/Operations.php',
   'package-lock.json',
   ...['models.py', 'operations.py', 'refusals.py'].map((name) => `sdks/python/src/dealer_esim/${name}`),

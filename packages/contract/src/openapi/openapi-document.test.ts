@@ -135,6 +135,14 @@ describe('examples fit their schemas', () => {
   })
 })
 
+test('every member without fixed values has an example that fits it', () => {
+  const members = Object.entries(document.components.schemas).flatMap(([name, schema]) => leaves(schema, name))
+  expect(members.length).toBeGreaterThan(400)
+  expect(members.filter(([, { examples }]) => examples === undefined).map(([path]) => path)).toEqual([])
+  const unfit = members.filter(([, { examples = [], ...schema }]) => !examples.every((each) => Check(schema, each)))
+  expect(unfit.map(([path, { examples }]) => [path, examples])).toEqual([])
+})
+
 test('every pattern behaves the same with and without the `u` flag', () => {
   const patterns = [...new Set(valuesOf(document, 'pattern') as string[])]
   expect(patterns.length).toBeGreaterThan(5)
@@ -162,6 +170,28 @@ test('responses are listed by exact status or as default, because generators do 
 function valuesOf(node: unknown, member: string): unknown[] {
   if (typeof node !== 'object' || node === null) return []
   return Object.entries(node).flatMap(([name, value]) => (name === member ? [value] : valuesOf(value, member)))
+}
+
+interface Member {
+  examples?: unknown[]
+  properties?: object
+  items?: Member
+  enum?: unknown[]
+}
+
+/** The members of a schema that are texts, numbers or lists of these, and that may have any value, by their path. */
+function leaves(schema: unknown, path: string): [path: string, Member][] {
+  if (typeof schema !== 'object' || schema === null) return []
+  const { properties = {}, items, anyOf = [] } = schema as Record<string, object> & { anyOf?: object[] }
+  const own = Object.entries(properties as Record<string, Member>).flatMap(([name, member]) => {
+    const inner = leaves(member, `${path}.${name}`)
+    const { items: of } = member
+    const isOpen = (each: Member) => !['$ref', 'const', 'enum', 'anyOf', 'properties'].some((key) => key in each)
+    const isFlag = (member as { type?: unknown }).type === 'boolean'
+    const isLeaf = isOpen(member) && !isFlag && (member as { type?: unknown }).type !== 'object' && (!of || isOpen(of))
+    return isLeaf ? [...inner, [`${path}.${name}`, member] as [string, Member]] : inner
+  })
+  return [...own, ...leaves(items, path), ...anyOf.flatMap((each) => leaves(each, path))]
 }
 
 /** The schemas of a member at any depth. */

@@ -8,6 +8,7 @@ import { locationNetwork, packageOffSale, packageOnSale } from '#schemas/package
 import { profile } from '#schemas/profiles.ts'
 import { publishedPattern } from '#schemas/text-patterns.ts'
 import { events } from '#schemas/webhooks.ts'
+import { addPropertyExamples } from './property-examples.ts'
 
 /** A node of the document. */
 export type Json = { [member: string]: unknown }
@@ -39,9 +40,9 @@ export function namedSchemas(): Map<TSchema, string> {
 export function componentSchemas(): Json {
   const named = namedSchemas()
   const schemas: Json = {}
-  for (const [schema, name] of named) schemas[name] = expandSchema(schema, named)
-  schemas.FaultDetail = FAULT_DETAIL
-  for (const code of failureCodes) schemas[failureName(code)] = failureSchema(code, named)
+  for (const [schema, name] of named) schemas[name] = addPropertyExamples(expandSchema(schema, named))
+  schemas.FaultDetail = addPropertyExamples(FAULT_DETAIL)
+  for (const code of failureCodes) schemas[failureName(code)] = addPropertyExamples(failureSchema(code, named))
   return schemas
 }
 
@@ -84,8 +85,10 @@ const FAULT_DETAIL = {
   },
 }
 
+const MESSAGE = 'What to do next. For people; programs use `code`.'
+
 function failureSchema(code: keyof typeof codes, named: Map<TSchema, string>): Json {
-  const { remedy, data } = codes[code]
+  const { message, remedy, data } = codes[code]
   const extra = expandSchema(data, named)
   return {
     type: 'object',
@@ -93,7 +96,7 @@ function failureSchema(code: keyof typeof codes, named: Map<TSchema, string>): J
     required: ['code', 'message', 'data'],
     properties: {
       code: { type: 'string', const: code },
-      message: { type: 'string', description: 'What to do next. For people; programs use `code`.' },
+      message: { type: 'string', description: MESSAGE, examples: [message] },
       data: {
         type: 'object',
         required: ['requestId', 'details', ...((extra.required as string[] | undefined) ?? [])],

@@ -44,7 +44,7 @@ export function findDocsFiles(root = documentsRoot()): DocsFiles {
     const source = { path, file: join(root, path) }
     const address = path.slice('docs/'.length)
     if (path.endsWith('.md')) pages.set(address.replace(/(?:^|(?<=\/))(?:index|README)\.md$|\.md$/, ''), source)
-    else if (/^docs\/(samples\/|images\/.*\.png$)/.test(path)) files.set(address, source)
+    else if (/^docs\/(samples\/|images\/.*\.png$|postman[a-z-]*\.json$)/.test(path)) files.set(address, source)
   }
   for (const [kind, table] of [
     ['pages', pages],

@@ -117,13 +117,15 @@ describe.skipIf(!isBrowserAvailable())('a traveller’s page in a browser', () =
     `${baseUrl}/share/token?tag=${tag}&phone=${phone}&kind=${kind}`
   const open = async (page: Page, tag: string, phone: keyof typeof PHONES, kind: keyof typeof PAGES) => {
     await page.goto(urlOf(tag, phone, kind))
-    await page.evaluate(() => {
+    await openAll(page)
+  }
+  const openAll = (page: Page) =>
+    page.evaluate(() => {
       for (const details of document.querySelectorAll('details')) {
         details.removeAttribute('name') // so that all can be open
         details.open = true
       }
     })
-  }
   /** The elements that are wider than the screen; none if nothing can be scrolled to the side. */
   const overflow = (page: Page) =>
     page.evaluate(() => {
@@ -147,7 +149,8 @@ describe.skipIf(!isBrowserAvailable())('a traveller’s page in a browser', () =
         ['iphone', 'status', 320],
       ] as const) {
         await page.setViewportSize({ width, height: 800 })
-        await open(page, tag, phone, kind)
+        await page.setContent(PAGES[kind](readerOf(tag, phone)), { waitUntil: 'domcontentloaded' })
+        await openAll(page)
         for (const colorScheme of ['light', 'dark'] as const) {
           await page.emulateMedia({ colorScheme })
           const wide = await overflow(page)

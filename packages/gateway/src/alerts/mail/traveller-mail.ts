@@ -67,8 +67,9 @@ function htmlOf(mail: TravellerMail, brand: Brand | undefined, logo: string | un
   const colours = brand?.colours ?? brandColours(DEFAULT_ACCENT)
   const text = (size: number, colour: 'ink' | 'soft', more = '') =>
     `class="${colour}" style="margin:0;font-size:${size}px;line-height:${Math.round(size * 1.45)}px;color:${colour === 'ink' ? '#1b1f23' : '#555d65'};${more}"`
+  const start = direction === 'rtl' ? 'right' : 'left'
   const fact = ({ label, value }: { label: string; value: string }) =>
-    `<p ${text(14, 'soft', 'padding-top:12px')}>${escapeHtml(label)}</p><p ${text(16, 'ink', 'font-weight:700')}>${escapeHtml(value)}</p>`
+    `<p ${text(14, 'soft', 'padding-top:12px')}>${escapeHtml(label)}</p><p dir="auto" ${text(16, 'ink', `font-weight:700;text-align:${start}`)}>${escapeHtml(value)}</p>`
   return `<!doctype html>
 <html lang="${language}" dir="${direction}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><meta name="supported-color-schemes" content="light dark"><meta name="format-detection" content="telephone=no, date=no, address=no"><title>${escapeHtml(subject)}</title>
 <style>${sheetOf(colours)}</style></head>

@@ -31,15 +31,23 @@ export function formatDate({ tag }: Language, time: Date, timeZone: string): str
 }
 
 /** `17:04 UTC`, `02:04 Japan Time`: a time without its zone is wrong for most travellers. */
-export function formatClock({ tag }: Language, time: Date, timeZone: string): string {
-  const zone = timeZone === UTC ? 'short' : 'shortGeneric'
-  const options = { hour: 'numeric', minute: '2-digit', timeZone, timeZoneName: zone } as const
-  return new Intl.DateTimeFormat(dateLocale(tag), options).format(time)
+export function formatClock(language: Language, time: Date, timeZone: string): string {
+  const clock = new Intl.DateTimeFormat(dateLocale(language.tag), { timeStyle: 'short', timeZone }).format(time)
+  return `${clock} ${zoneName(language, time, timeZone)}`
 }
 
-/** `27 May 2027, 17:04 UTC` */
+/** `27 May 2027 at 17:04 UTC` */
 export function formatMoment(language: Language, time: Date, timeZone: string): string {
-  return `${formatDate(language, time, timeZone)}, ${formatClock(language, time, timeZone)}`
+  const options = { dateStyle: 'long', timeStyle: 'short', timeZone } as const
+  const moment = new Intl.DateTimeFormat(dateLocale(language.tag), options).format(time)
+  return `${moment} ${zoneName(language, time, timeZone)}`
+}
+
+/** Alone, because some languages write a time with its zone in words: “09h (นาที: 0)”. */
+function zoneName({ tag }: Language, time: Date, timeZone: string): string {
+  const timeZoneName = timeZone === UTC ? 'short' : 'shortGeneric'
+  const parts = new Intl.DateTimeFormat(dateLocale(tag), { timeZone, timeZoneName }).formatToParts(time)
+  return parts.find(({ type }) => type === 'timeZoneName')?.value ?? timeZone
 }
 
 /** English dates as most of its readers who travel write them, with 24 hours: `27 May 2027`. */

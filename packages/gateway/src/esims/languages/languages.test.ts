@@ -81,7 +81,9 @@ describe('the language', () => {
 
 describe('a package’s title', () => {
   const title = (tag: string, name: string, facts: PackageFacts | null = FACTS) =>
-    titleText(packageTitle(languages.get(tag)!, name, facts)).replaceAll(/\s/g, ' ')
+    titleText(languages.get(tag)!, packageTitle(languages.get(tag)!, name, facts))
+      .replaceAll(/\s/g, ' ')
+      .replaceAll(/[\u2068\u2069]/g, '')
   const many = (...locations: string[]) => ({ ...FACTS, locations })
 
   it.each([

@@ -14,10 +14,10 @@ export interface PackageFacts {
   locations: readonly string[]
 }
 
-/** The title in two parts: `Japan` and `5 GB · 3 days`; a name that the operator typed has no second. */
+/** The title in parts: `Japan`, then `5 GB` and `3 days`; a name that the operator typed has no terms. */
 export interface PackageTitle {
   place: string
-  terms: string
+  terms: readonly string[]
 }
 
 /**
@@ -26,13 +26,19 @@ export interface PackageTitle {
  */
 export function packageTitle(language: Language, name: string, facts: PackageFacts | null): PackageTitle {
   const place = facts === null ? undefined : placeOf(name, facts)
-  if (facts === null || place === undefined) return { place: name, terms: '' }
-  return { place: placeText(language, place), terms: termsText(language, facts) }
+  if (facts === null || place === undefined) return { place: name, terms: [] }
+  return { place: placeText(language, place), terms: termsOf(language, facts) }
 }
 
 /** `Japan · 5 GB · 3 days` */
-export function titleText({ place, terms }: PackageTitle): string {
-  return terms === '' ? place : `${place} · ${terms}`
+export function titleText(language: Language, { place, terms }: PackageTitle): string {
+  return joinParts(language, [place, ...terms])
+}
+
+/** Parts of a title as text. From right to left each is isolated, or the digits of one would move to its neighbour. */
+export function joinParts({ direction }: Language, parts: readonly string[]): string {
+  const isolated = direction === 'rtl' && parts.length > 1 ? parts.map((part) => `\u2068${part}\u2069`) : parts
+  return isolated.join(' · ')
 }
 
 /** The countries of a package: not !RG and !GL. */
@@ -107,8 +113,8 @@ function placeText(language: Language, place: Place): string {
 /** Their long names are those of an administration: “Hong Kong SAR China”. */
 const SHORT: ReadonlySet<string> = new Set(['HK', 'MO'])
 
-function termsText(language: Language, { dataType, volume, days }: PackageFacts): string {
+function termsOf(language: Language, { dataType, volume, days }: PackageFacts): string[] {
   const amount = volume === null ? language.texts.unlimited : formatVolume(language, volume)
   const data = dataType === 'DAILY' ? textOf(language, 'perDay', { volume: amount }) : amount
-  return `${data} · ${formatDays(language, days)}`
+  return [data, formatDays(language, days)]
 }

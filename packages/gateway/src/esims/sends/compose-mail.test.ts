@@ -38,7 +38,7 @@ describe('the mail to a traveller', () => {
     expect(text).toBe(`Hello Hana, your eSIM is ready.
 
 Japan · 5 GB · 3 days
-Install before: 28 May 2027, 02:04 Japan Time
+Install before: 28 May 2027 at 02:04 Japan Time
 
 Install my eSIM:
 ${LINK}
@@ -58,7 +58,7 @@ Terms: https://shop.example/terms?a&b`)
     for (const part of [
       'Hello Hana',
       'Japan',
-      '28 May 2027, 02:04 Japan Time',
+      '28 May 2027 at 02:04 Japan Time',
       'mailto:help@lotus.example',
       'src="cid:qr"',
     ])

@@ -8,7 +8,7 @@ import type { Traveller } from '#orders/traveller.ts'
 import { chooseLanguage } from '../languages/choose-language.ts'
 import { formatMoment, timeZoneOf } from '../languages/formats.ts'
 import { getLanguages, type Language, textOf } from '../languages/language.ts'
-import { countriesOf, packageTitle, titleText } from '../languages/package-title.ts'
+import { countriesOf, joinParts, packageTitle, titleText } from '../languages/package-title.ts'
 import { qrPng } from '../qr/qr-picture.ts'
 import { getTravellerEsim, type InstallCodes, type TravellerEsim } from '../qr/traveller-esim.ts'
 
@@ -46,8 +46,8 @@ export function travellerMailOf(
     qrPng: qrPng(codes.ac).toString('base64'),
   }
   return {
-    ...{ language: tag, direction, seller, ...title },
-    subject: oneLine(textOf(language, 'mailSubject', { title: titleText(title) })),
+    ...{ language: tag, direction, seller, place: title.place, terms: joinParts(language, title.terms) },
+    subject: oneLine(textOf(language, 'mailSubject', { title: titleText(language, title) })),
     greeting: codes ? ready : '',
     facts: codes ? factsOf(language, esim) : [],
     button: { label: codes ? texts.mailInstall : texts.mailShow, url: link },

@@ -11,7 +11,7 @@ export function endedPage(reader: Reader, { kind, esim }: Ended): string {
   const { seller } = reader
   switch (kind) {
     case 'ENDED': {
-      const title = titleText(packageTitle(reader.language, esim.packageName, esim.facts))
+      const title = titleText(reader.language, packageTitle(reader.language, esim.packageName, esim.facts))
       const what = `<p><b><bdi>${escapeHtml(title)}</bdi></b></p><p>${plain(reader, 'endedDelete')}</p>`
       return say(reader, 'ended', 'endedTitle', what + shop(reader))
     }

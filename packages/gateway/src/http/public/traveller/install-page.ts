@@ -10,7 +10,7 @@ import { code, coverage, fact, heading, iccidText, moment, noInternet, row, term
 
 /** The page of an eSIM that is not installed yet: what it is, the one thing to do on this device, then everything else. */
 export function installPage(reader: Reader, token: string, esim: TravellerEsim, codes: InstallCodes): string {
-  const title = titleText(packageTitle(reader.language, esim.packageName, esim.facts))
+  const title = titleText(reader.language, packageTitle(reader.language, esim.packageName, esim.facts))
   const main = `<div class="column">
 <section class="card">${heading(reader, esim)}<div class="tear"></div><dl class="facts">${facts(reader, esim)}</dl></section>
 ${beforehand(reader, codes)}${action(reader, token, codes)}${paper(reader, token, codes)}
@@ -73,7 +73,7 @@ function action(reader: Reader, token: string, codes: InstallCodes): string {
 }
 
 /** The first version that opens installation links. */
-const IOS_MIN = '17.4'
+const IOS_MIN = 'iOS 17.4'
 
 /** The QR code for a second screen, and the button of the other system. */
 function otherPhone(reader: Reader, token: string, { ac }: InstallCodes): string {

@@ -109,7 +109,7 @@ describe('the page of an eSIM that is not installed', () => {
 
   it('says what it is, until when it can be installed and when it starts, at the time of the destination', () => {
     const page = install()
-    expect(page).toContain('<h1><bdi>Japan</bdi> <span>10 GB · 7 days</span></h1>')
+    expect(page).toContain('<h1><bdi>Japan</bdi> <span><bdi>10 GB</bdi> · <bdi>7 days</bdi></span></h1>')
     expect(page).toContain('<img class="flag" src="../flags/JP.svg"')
     expect(factsOf(page)).toEqual({
       'Install before': '1 May 2027, 09:00 Japan Time',
@@ -141,7 +141,7 @@ describe('the page of an eSIM that is not installed', () => {
   it('names the countries of a package for several, and no flag', () => {
     const facts = { ...ESIM.facts!, locations: ['JP', 'KR', '!RG'] }
     const page = install({}, { facts, packageName: '2 countries 10 GB 7 days' })
-    expect(page).toContain('<h1><bdi>2 countries</bdi> <span>10 GB · 7 days</span></h1>')
+    expect(page).toContain('<h1><bdi>2 countries</bdi> <span><bdi>10 GB</bdi> · <bdi>7 days</bdi></span></h1>')
     expect(page).toContain('<p>Japan, South Korea</p>'.replace(', ', ' '))
     expect(page).not.toContain('/flags/')
   })
@@ -210,7 +210,7 @@ describe('the page after the installation', () => {
     ])
       expect(page).toContain(part)
     expect(page).toContain(
-      '<bdi>3 GB</bdi> used of <bdi>10 GB</bdi>. Reported: <bdi>20 November 2026, 22:28 Japan Time</bdi>',
+      '<bdi>3 GB</bdi> used of <bdi>10 GB</bdi>. Reported: <bdi>20 November 2026 at 22:28 Japan Time</bdi>',
     )
   })
 
@@ -230,20 +230,20 @@ describe('the page after the installation', () => {
     [
       'nothing reported yet',
       { orderUsage: null, usageUpdateTime: null },
-      '<b>10 GB</b>',
+      '<b><bdi>10 GB</bdi></b>',
       'No usage has been reported yet.',
     ],
     [
       'more used than it has',
       { orderUsage: 11n * GIGABYTE },
-      '<b>0 GB</b>',
+      '<b><bdi>0 GB</bdi></b>',
       '<bdi>11 GB</bdi> used of <bdi>10 GB</bdi>',
     ],
-    ['unlimited data', { totalVolume: null }, '<b>Unlimited</b>', '3 GB used of Unlimited'],
+    ['unlimited data', { totalVolume: null }, '<b><bdi>Unlimited</bdi></b>', '3 GB used of Unlimited'],
     [
       'less than a gigabyte',
       { totalVolume: GIGABYTE / 2n, orderUsage: GIGABYTE / 8n },
-      '<b>375 MB</b>',
+      '<b><bdi>375 MB</bdi></b>',
       'of <bdi>500 MB</bdi>',
     ],
   ])('shows only what is known about an eSIM with %s', (_, esim, ...parts) => {

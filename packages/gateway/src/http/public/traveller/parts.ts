@@ -15,7 +15,8 @@ export function heading(reader: Reader, esim: TravellerEsim, state = ''): string
     only !== undefined && others.length === 0
       ? `<img class="flag" src="../flags/${only}.svg" width="60" height="40" alt="">`
       : ''
-  const second = terms === '' ? '' : ` <span>${escapeHtml(terms)}</span>`
+  const isolated = terms.map((term) => `<bdi>${escapeHtml(term)}</bdi>`)
+  const second = isolated.length === 0 ? '' : ` <span>${isolated.join(' · ')}</span>`
   return `<div class="what${state && ' many'}">${flag}<h1><bdi>${escapeHtml(place)}</bdi>${second}</h1>${state}</div>`
 }
 

@@ -11,7 +11,7 @@ import { coverage, fact, heading, iccidText, list, moment, noInternet, row, term
 
 /** The page of an eSIM after its installation: what is left, until when, how to get more. */
 export function statusPage(reader: Reader, esim: TravellerEsim): string {
-  const title = titleText(packageTitle(reader.language, esim.packageName, esim.facts))
+  const title = titleText(reader.language, packageTitle(reader.language, esim.packageName, esim.facts))
   const main = `<section class="card">${heading(reader, esim, state(reader, esim))}<div class="tear"></div>
 ${usage(reader, esim)}<div class="tear"></div>
 <dl class="facts">${facts(reader, esim)}</dl></section>
@@ -57,14 +57,14 @@ function usage(reader: Reader, esim: TravellerEsim): string {
       orderUsage === null
         ? ''
         : textOf(language, 'usedOf', { used: formatPart(language, totalVolume, orderUsage), total })
-    return `<div class="ring"><p><b>${escapeHtml(total)}</b></p></div><p class="hint gap">${escapeHtml(used)} ${reportTime(reader, esim)}</p>`
+    return `<div class="ring"><p><b><bdi>${escapeHtml(total)}</bdi></b></p></div><p class="hint gap">${escapeHtml(used)} ${reportTime(reader, esim)}</p>`
   }
   const left = orderUsage >= totalVolume ? 0n : totalVolume - orderUsage
   const percent = Number((left * 100n) / totalVolume)
   const shown = formatPart(language, totalVolume, left)
   const label = escapeHtml(`${shown} ${textOf(language, 'leftOf', { total })}`)
   const used = html(reader, 'usedOf', { used: formatPart(language, totalVolume, orderUsage), total })
-  return `<div class="ring"><svg viewBox="0 0 120 120" role="img" aria-label="${label}"><circle cx="60" cy="60" r="52" fill="none" stroke="var(--line)" stroke-width="9"/>${arc(percent)}</svg><p aria-hidden="true"><b>${escapeHtml(shown)}</b>${html(reader, 'leftOf', { total })}</p></div>
+  return `<div class="ring"><svg viewBox="0 0 120 120" role="img" aria-label="${label}"><circle cx="60" cy="60" r="52" fill="none" stroke="var(--line)" stroke-width="9"/>${arc(percent)}</svg><p aria-hidden="true"><b><bdi>${escapeHtml(shown)}</bdi></b>${html(reader, 'leftOf', { total })}</p></div>
 <p class="hint gap">${used}. ${reportTime(reader, esim)}</p>`
 }
 

@@ -33,10 +33,10 @@ summary::-webkit-details-marker{display:none}
 .lang li{break-inside:avoid}
 .lang li a{display:block;padding:9px 10px;border-radius:8px;color:var(--ink);text-decoration:none;font-size:15px;line-height:1.4;unicode-bidi:plaintext}
 .lang li a[aria-current]{background:var(--tint);color:var(--accent-text);font-weight:600}
-main,.column{display:grid;gap:16px;align-content:start;min-width:0}
+main,.column{display:grid;grid-template-columns:minmax(0,1fr);gap:16px;align-content:start;min-width:0}
 main.one{max-width:560px;margin:0 auto}
 .card{min-width:0;background:var(--card);border:1px solid var(--line);border-radius:18px}
-.pad{display:grid;gap:12px;padding:18px 20px 20px}
+.pad{display:grid;grid-template-columns:minmax(0,1fr);gap:12px;padding:18px 20px 20px}
 .what{display:flex;gap:16px;align-items:center;padding:20px}
 .what h1{flex:1;min-width:0}
 .flag{width:60px;height:40px;border-radius:6px;box-shadow:0 0 0 1px #0002}
@@ -60,7 +60,7 @@ dd small{display:block;color:var(--soft);font-size:14px;font-weight:400}
 .row>summary span{flex:1;min-width:0}
 .row>summary .more{color:var(--soft)}
 .row[open]>summary .more{transform:rotate(180deg)}
-.in{display:grid;gap:14px;padding:2px 16px 20px}
+.in{display:grid;grid-template-columns:minmax(0,1fr);gap:14px;padding:2px 16px 20px}
 .in ul{display:grid;gap:8px;padding-inline-start:20px;list-style:disc}
 .hint{font-size:15px;text-align:center}
 .code{display:grid;grid-template-columns:minmax(0,1fr) auto;gap:2px 8px;align-items:center}
@@ -89,6 +89,8 @@ main,main.two,.column{display:block}
 .paper{display:grid;grid-template-columns:52mm 1fr;gap:6mm;align-items:center;margin:5mm 0}
 .paper img{width:52mm;height:52mm}
 .paper ul{display:grid;gap:2mm}
+.pic{width:15mm;height:15mm}
+.steps{grid-template-columns:1fr 1fr}
 footer{margin:0;padding:3mm 0 0}
 }
 `
@@ -97,7 +99,7 @@ const INSTALL = `
 .note{display:flex;gap:12px;padding:14px 16px;border-radius:14px;background:var(--tint);line-height:1.4}
 .note .i,.row>summary .i{color:var(--accent-text)}
 .when{width:fit-content;padding:2px 12px;border-radius:99px;background:var(--tint);color:var(--accent-text);font-size:15px;font-weight:600}
-.steps{display:grid;gap:14px}
+.steps{display:grid;grid-template-columns:minmax(0,1fr);gap:14px}
 .steps li{display:flex;gap:16px;align-items:center}
 .steps p{color:var(--soft);font-size:16px;line-height:1.45}
 .steps div{min-width:0}
@@ -107,8 +109,6 @@ const INSTALL = `
 .links{display:flex;justify-content:center}
 .links a{display:inline-flex;align-items:center;gap:8px;min-height:44px}
 .good{padding:12px 14px;border-radius:12px;background:var(--good-ground);color:var(--good);font-weight:600;line-height:1.35}
-.pic{width:15mm;height:15mm}
-.steps{grid-template-columns:1fr 1fr}
 `
 
 const STATUS = `

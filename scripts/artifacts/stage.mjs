@@ -48,7 +48,8 @@ export async function stageGateway(folder, { root, commit }) {
   rmSync(simulators, { recursive: true })
   for (const file of filesUnder(folder)) if (file.endsWith('.map')) rmSync(join(folder, file))
 
-  cpSync(join(root, 'packages/gateway/migrations'), join(folder, 'migrations'), { recursive: true })
+  for (const data of ['migrations', 'languages', 'devices.json'])
+    cpSync(join(root, 'packages/gateway', data), join(folder, data), { recursive: true })
   for (const path of COPIED) {
     mkdirSync(dirname(join(folder, path)), { recursive: true })
     cpSync(join(root, path), join(folder, path), { recursive: true })

@@ -38,6 +38,7 @@ describe('operations', () => {
     expect(await esim.orders({ orderType: 'NEW' })).toEqual({ operation: 'order/list' })
     expect(await esim.statement({ kind: 'REFUND' })).toEqual({ operation: 'account/statement' })
     expect(await esim.locations({ language: 'de' })).toEqual({ operation: 'location/list' })
+    expect(await esim.devices({ brand: 'Google' })).toEqual({ operation: 'device/list' })
     expect(await esim.usage({ esimTranNoList: ['E1'] })).toEqual({ operation: 'esim/usage/query' })
     const topup = { transactionId: 'T-2', esimTranNo: 'E1', packageCode: 'JP_1_7_TOPUP' }
     expect(await esim.topup(topup)).toMatchObject({ operation: 'esim/topup', replayed: false })

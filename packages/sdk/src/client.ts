@@ -5,6 +5,8 @@ import type {
   AnswerOf,
   BalanceAnswer,
   BrandListAnswer,
+  DeviceListAnswer,
+  DeviceListRequest,
   EsimAction,
   HealthAnswer,
   LocationListAnswer,
@@ -339,6 +341,11 @@ export class DealerEsim {
   /** All countries, and the regional and global coverage on sale, with names in a language (BCP 47). */
   locations(request: LocationListRequest = {}, options?: CallOptions): Promise<LocationListAnswer> {
     return this.call('location/list', request, options)
+  }
+
+  /** One page of the devices that are known to take an eSIM, from a dated table: never a promise. */
+  devices(request: DeviceListRequest = {}, options?: CallOptions): Promise<DeviceListAnswer> {
+    return this.call('device/list', request, options)
   }
 
   /** The brands under which travellers see this tenant, the default one first. */

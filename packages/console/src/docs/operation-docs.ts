@@ -21,6 +21,7 @@ export const OPERATION_DOCS: Record<OperationName, string> = {
   'order/list': 'after-the-sale#what-you-bought-and-paid',
   'account/statement': 'after-the-sale#what-you-bought-and-paid',
   'location/list': 'catalogue',
+  'device/list': 'languages#phones-that-take-an-esim',
   'esim/usage/query': 'after-the-sale',
   'test/balance/set': 'testing#test-operations',
   'test/esim/update': 'testing#test-operations',

@@ -62,6 +62,7 @@ const TAG_DESCRIPTIONS: Record<Tag, string> = {
   account: 'The connection and the balance',
   package: 'The catalogue',
   location: 'Where eSIMs can be used',
+  device: 'What takes an eSIM',
   esim: 'Buying and managing eSIMs',
   brand: 'How travellers see the tenant',
   order: 'Lists of orders',

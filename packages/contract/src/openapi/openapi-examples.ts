@@ -72,6 +72,7 @@ export const requestExamples: { [N in OperationName]: RequestOf<N> } = {
   'order/list': { orderStatus: 'DELIVERED', pageSize: 100 },
   'account/statement': { startTime: '2026-11-01T00:00:00.000Z', endTime: '2026-12-01T00:00:00.000Z' },
   'location/list': { language: 'de' },
+  'device/list': { brand: 'Google', keyword: 'pixel 8' },
   'esim/usage/query': { esimTranNoList: [profile.esimTranNo] },
   'test/balance/set': { balance: 100_000 },
   'test/esim/update': { esimTranNo: profile.esimTranNo, smdpStatus: 'ENABLED', usedPercent: 80 },
@@ -256,6 +257,10 @@ export const answerExamples: { [N in OperationName]: AnswerOf<N> } = {
       },
     ],
     nextCursor: null,
+  },
+  'device/list': {
+    deviceList: [{ brand: 'Google', model: 'Pixel 8', since: 2023, note: null }],
+    ...{ nextCursor: null, asOf: '2026-11-29' },
   },
   'location/list': {
     locationList: [

@@ -9,6 +9,7 @@ import {
   statementRequest,
 } from './accounts.ts'
 import { actionAnswer, actionQueryRequest, actionRequest } from './actions.ts'
+import { deviceListAnswer, deviceListRequest } from './devices.ts'
 import { locationListAnswer, locationListRequest } from './locations.ts'
 import {
   orderAnswer,
@@ -162,6 +163,12 @@ export const operations = {
     'Returns all countries (ISO 3166-1), and the regional and global coverage of the packages that this tenant may buy, with names in the language asked for.',
     locationListRequest,
     locationListAnswer,
+  ),
+  'device/list': operation(
+    'List devices',
+    'Returns devices that are known to take an eSIM, from a dated table.',
+    deviceListRequest,
+    deviceListAnswer,
   ),
   'esim/usage/query': operation(
     'Get the usage of eSIMs',

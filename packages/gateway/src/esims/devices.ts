@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { DeviceListAnswer, DeviceListRequest } from '@dealer-esim/contract'
+import { type CursorScope, createCursor, readCursor } from '@dealer-esim/lib/cursor.ts'
 import { packageRoot } from '#platform/package-root.ts'
 
 /** A device that is known to take an eSIM. */
@@ -26,6 +28,28 @@ let table: DeviceTable | undefined
 export function getDevices(): DeviceTable {
   table ??= JSON.parse(readFileSync(join(packageRoot(), 'devices.json'), 'utf8')) as DeviceTable
   return table
+}
+
+const PAGE_SIZE = 100
+
+/** @throws ApiError 000108 for a cursor of another list */
+export function listDevices(linkKey: Buffer, tenantId: string, request: DeviceListRequest): DeviceListAnswer {
+  const { cursor, pageSize, ...filters } = request
+  const scope: CursorScope = { list: 'device/list', tenantId, filters }
+  const { devices, asOf } = getDevices()
+  const brand = filters.brand?.toLowerCase()
+  const words = filters.keyword?.toLowerCase().split(/\s+/).filter(Boolean) ?? []
+  const found = devices.filter((device) => {
+    const name = `${device.brand} ${device.model}`.toLowerCase()
+    return (brand == null || device.brand.toLowerCase() === brand) && words.every((word) => name.includes(word))
+  })
+  const first = cursor == null ? 0 : Number(readCursor(linkKey, scope, cursor)[0])
+  const end = first + (pageSize ?? PAGE_SIZE)
+  return {
+    deviceList: found.slice(first, end).map(({ since = null, note = null, ...device }) => ({ ...device, since, note })),
+    nextCursor: end < found.length ? createCursor(linkKey, scope, [end]) : null,
+    asOf,
+  }
 }
 
 /** `since 2018`; empty if it is not known. */

@@ -45,6 +45,7 @@ const EXAMPLES: Record<OperationName, () => object> = {
   'order/list': () => ({ pageSize: 10 }),
   'account/statement': () => ({ pageSize: 10 }),
   'location/list': () => ({ language: 'en' }),
+  'device/list': () => ({ pageSize: 10 }),
   'esim/usage/query': () => ({ esimTranNoList: ['E-1'] }),
   'test/balance/set': () => ({ balance: 1_000_000 }),
   'test/esim/update': () => ({ esimTranNo: 'E-1', smdpStatus: 'ENABLED', usedPercent: 80 }),

@@ -243,6 +243,7 @@ const METHODS: Record<OperationName, string> = {
   'order/list': 'orders',
   'account/statement': 'statement',
   'location/list': 'locations',
+  'device/list': 'devices',
   'esim/usage/query': 'usage',
   'test/balance/set': 'test.setBalance',
   'test/esim/update': 'test.updateEsim',

@@ -39,7 +39,7 @@ async function getLink(tx: Tx, deps: LinkDeps, key: ProfileKey): Promise<string 
   return row.isShared ? shareUrl(deps.links.publicUrl, deps.linkKey, { ...key, generation: row.generation }) : null
 }
 
-/** Gives an eSIM another shareUrl. From then on the old one is answered with 404. Audited. */
+/** Gives an eSIM another shareUrl. From then on the old one is answered with 410, and says so. Audited. */
 export async function renewShareLink(
   deps: { db: Db; ids: Ids },
   { tenantId, profileId }: { tenantId: string; profileId: string },

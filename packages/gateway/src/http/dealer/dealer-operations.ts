@@ -4,6 +4,7 @@ import { listLocations } from '#catalogue/locations.ts'
 import type { Deps } from '#deps.ts'
 import { getAction } from '#esims/actions/find-action.ts'
 import { startAction } from '#esims/actions/start-action.ts'
+import { listDevices } from '#esims/devices.ts'
 import { queryUsage } from '#esims/esim-usage.ts'
 import { listProfiles } from '#esims/list-profiles.ts'
 import { getOrderWithProfiles } from '#esims/query-order.ts'
@@ -80,6 +81,7 @@ export const operations: Operations = {
     const catalogue = await deps.catalogue.current(catalogueVersion)
     return { data: { locationList: listLocations(catalogue, tenant, request) } }
   },
+  'device/list': async (deps, { tenant, request }) => ({ data: listDevices(deps.linkKey, tenant.tenantId, request) }),
   async 'esim/usage/query'(deps, { tenant, request }) {
     return { data: await queryUsage(deps.db, tenant.tenantId, request.esimTranNoList) }
   },

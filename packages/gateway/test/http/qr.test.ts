@@ -295,7 +295,7 @@ describe('shareUrl', () => {
     },
   )
 
-  it('neither link accepts the other’s token, and a modified token is not told from any other', async () => {
+  it('neither link accepts the other’s token, and a modified token is answered like any unknown one', async () => {
     await setTimes(null)
     await setStatus('GOT_RESOURCE', null)
     const [share] = (await shareTokens()) as [string]

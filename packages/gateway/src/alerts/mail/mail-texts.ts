@@ -99,15 +99,15 @@ export function testMail(consoleUrl: string): MailText {
 }
 
 function greeting(name: string): string {
-  const greeted = greetableName(name)
+  const greeted = greetedName(name)
   return greeted === '' ? 'Hello' : `Hello ${greeted}`
 }
 
 /**
- * Whoever invites or sends chooses the name, and the e-mail can go to any address on the operator's behalf. Mail programs turn
+ * The person who invites or sends chooses the name, and the e-mail can go to any address on the operator's behalf. Mail programs turn
  * text that looks like an address into a link, so such a name is empty.
  */
-export function greetableName(name: string): string {
+export function greetedName(name: string): string {
   const line = oneLine(name).trim()
   return /[/\\@:]|[.\u2024\u3002\uff0e]\S/.test(line) ? '' : line
 }

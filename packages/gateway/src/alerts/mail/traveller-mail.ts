@@ -31,7 +31,7 @@ export interface TravellerMail {
 export const QR = 'qr'
 
 /**
- * Writes the e-mail. Its text names no code: whoever finds a code in a mailbox could install the eSIM from a list of mails.
+ * Writes the e-mail. Its text names no code: a list of mails shows the beginning of a text, and a code installs the eSIM.
  * @param brand undefined: for a gateway of the release before, which knows no brand and sends no picture
  * @param logo the content id of the brand's logo in the same e-mail
  */

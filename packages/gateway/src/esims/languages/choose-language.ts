@@ -1,7 +1,7 @@
 import { ENGLISH, type Language } from './language.ts'
 
 /** What is known about the language of a reader, all of it unchecked. */
-export interface LanguageWishes {
+export interface LanguageSources {
   /** Chosen on the page, now or earlier. */
   chosen?: string | undefined
   /** Of the order or send that handed the eSIM over. */
@@ -11,10 +11,10 @@ export interface LanguageWishes {
   brand?: string | null | undefined
 }
 
-/** The first wish that we have a language for; otherwise English. */
+/** The first source with a language that we have; otherwise English. */
 export function chooseLanguage(
   languages: ReadonlyMap<string, Language>,
-  { chosen, handOver, acceptLanguage, brand }: LanguageWishes,
+  { chosen, handOver, acceptLanguage, brand }: LanguageSources,
 ): Language {
   for (const tag of [chosen, handOver, ...acceptedTags(acceptLanguage), brand]) {
     const found = tag ? findLanguage(languages, tag) : undefined

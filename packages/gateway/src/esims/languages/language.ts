@@ -49,6 +49,19 @@ export function getEnglish(): Language {
   return getLanguages().get(ENGLISH)!
 }
 
+/**
+ * The language with the texts that a brand has replaced, by their name in every language (`help`), or in one (`de.help`). One
+ * without the placeholders of ours is left out: it would lose what they say.
+ */
+export function withTexts(language: Language, replaced: Readonly<Record<string, string>> = {}): Language {
+  const own = TEXT_NAMES.flatMap((name) => {
+    const text = replaced[`${language.tag}.${name}`] ?? replaced[name]
+    const fits = text !== undefined && placeholdersOf(text).join() === [...TEXTS[name]].sort().join()
+    return fits ? [[name, text]] : []
+  })
+  return own.length === 0 ? language : { ...language, texts: { ...language.texts, ...Object.fromEntries(own) } }
+}
+
 /** A text as plain text. */
 export function textOf<Name extends TextName>(language: Language, name: Name, values: Values<Name>): string {
   return fill(language.texts[name], values)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { packageRoot } from '#platform/package-root.ts'
 import { chooseLanguage } from './choose-language.ts'
-import { countriesText, getLanguages, placeholdersOf } from './language.ts'
+import { countriesText, getLanguages, placeholdersOf, withTexts } from './language.ts'
 import { type PackageFacts, packageTitle, titleText } from './package-title.ts'
 import { TEXT_NAMES, TEXTS } from './texts.ts'
 
@@ -46,8 +46,16 @@ describe.each([...languages.values()])('the file of $ownName', (language) => {
   })
 })
 
+it('a brand replaces texts in every language or in one, but never loses what a placeholder says', () => {
+  const replaced = { restart: 'Turn it off and on.', 'de.restart': 'Aus- und einschalten.', help: 'Help', unknown: 'x' }
+  const texts = (tag: string) => withTexts(languages.get(tag)!, replaced).texts
+  expect([texts('en').restart, texts('de').restart]).toEqual(['Turn it off and on.', 'Aus- und einschalten.'])
+  expect(texts('en').help).toBe('Help from {seller}')
+  expect(withTexts(languages.get('en')!, undefined)).toBe(languages.get('en'))
+})
+
 describe('the language', () => {
-  const choose = (wishes: Parameters<typeof chooseLanguage>[1]) => chooseLanguage(languages, wishes).tag
+  const choose = (sources: Parameters<typeof chooseLanguage>[1]) => chooseLanguage(languages, sources).tag
 
   it('is what the reader chose, else that of the hand-over, the browser’s, the brand’s, or English', () => {
     const all = { chosen: 'ja', handOver: 'de', acceptLanguage: 'fr', brand: 'it' }

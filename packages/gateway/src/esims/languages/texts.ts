@@ -72,7 +72,7 @@ export const TEXTS = {
   takesEsim: [],
   itShould: ['phone'],
   dial: ['code'],
-  mostIphones: [],
+  appleModels: [],
   sameModel: [],
   locked: [],
   phones: [],

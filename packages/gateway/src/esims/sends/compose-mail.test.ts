@@ -53,7 +53,7 @@ help@lotus.example
 
 -- 
 You get this mail because an eSIM was bought for you. Seller: Lotus <Travel>
-Keep it to yourself: whoever has it can install the eSIM.
+Keep it to yourself: anyone who has it can install the eSIM.
 Terms: https://shop.example/terms?a&b`)
     for (const part of [
       'Hello Hana',

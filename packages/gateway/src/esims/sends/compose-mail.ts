@@ -1,13 +1,13 @@
 import type { Cipher } from '@dealer-esim/lib/crypto.ts'
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import type { MailText } from '#alerts/mail/mail-template.ts'
-import { greetableName } from '#alerts/mail/mail-texts.ts'
+import { greetedName } from '#alerts/mail/mail-texts.ts'
 import { composeTravellerMail, type TravellerMail } from '#alerts/mail/traveller-mail.ts'
 import { type BrandDeps, brandFor } from '#brands/brand.ts'
 import type { Traveller } from '#orders/traveller.ts'
 import { chooseLanguage } from '../languages/choose-language.ts'
 import { formatMoment, timeZoneOf } from '../languages/formats.ts'
-import { getLanguages, type Language, textOf } from '../languages/language.ts'
+import { getLanguages, type Language, textOf, withTexts } from '../languages/language.ts'
 import { countriesOf, joinParts, packageTitle, titleText } from '../languages/package-title.ts'
 import { qrPng } from '../qr/qr-picture.ts'
 import { getTravellerEsim, type InstallCodes, type TravellerEsim } from '../qr/traveller-esim.ts'
@@ -27,8 +27,9 @@ export async function composeMail(
   const { esim, codes } = await getTravellerEsim({ db: tx, cipher: deps.cipher }, about)
   const brand = await brandFor({ db: tx, links: deps.links }, tenantId, brandName)
   const language = chooseLanguage(getLanguages(), { handOver: traveller.language, brand: brand.language })
+  const worded = withTexts(language, brand.texts)
   const seller = brand.isOperator ? esim.tenantName : brand.name
-  const mail = travellerMailOf(language, { esim, codes, seller, link, name: greetableName(traveller.name ?? '') })
+  const mail = travellerMailOf(worded, { esim, codes, seller, link, name: greetedName(traveller.name ?? '') })
   return { ...composeTravellerMail(mail), traveller: mail }
 }
 

@@ -11,7 +11,7 @@ export function takesEsim(reader: Reader): string {
   const name = shouldTake(reader)
   const answer = name === undefined ? '' : `<p class="good">${html(reader, 'itShould', { phone: name })}</p>`
   const dial = fill(plain(reader, 'dial'), { code: '<bdi dir="ltr">*#06#</bdi>' })
-  const model = phone.kind === 'android' ? 'sameModel' : 'mostIphones'
+  const model = phone.kind === 'android' ? 'sameModel' : 'appleModels'
   const hints = list([dial, plain(reader, model), plain(reader, 'locked')])
   const link = `<p><a href="?devices">${plain(reader, 'phones')}</a></p>`
   return row('question', plain(reader, 'takesEsim'), answer + hints + link)

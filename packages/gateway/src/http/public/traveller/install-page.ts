@@ -91,7 +91,7 @@ function picture(reader: Reader, token: string, classes: string): string {
 <p class="links"><a href="${token}.png" download="esim.png">${icon('save')}${plain(reader, 'savePicture')}</a></p>`
 }
 
-/** What is printed in the place of the buttons. A confirmation code is not: whoever finds the paper could install the eSIM. */
+/** What is printed in the place of the buttons. A confirmation code is not: anyone who finds the paper could install the eSIM. */
 function paper(reader: Reader, token: string, { smdpAddress, matchingId }: InstallCodes): string {
   const typed = (name: 'smdpAddress' | 'activationCode', value: string) =>
     `<li>${plain(reader, name)}: <bdi dir="ltr">${escapeHtml(value)}</bdi></li>`

@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Brand, brandFor } from '#brands/brand.ts'
 import { isCountry } from '#catalogue/coverage.ts'
 import { chooseLanguage, findLanguage } from '#esims/languages/choose-language.ts'
-import { getLanguages } from '#esims/languages/language.ts'
+import { getLanguages, withTexts } from '#esims/languages/language.ts'
 import { readShareToken } from '#esims/qr/qr-link.ts'
 import { qrPng, qrSvg } from '#esims/qr/qr-picture.ts'
 import { type OpenedLink, openQrLink, openShareLink } from '#esims/qr/traveller-esim.ts'
@@ -131,7 +131,7 @@ async function readerOf(deps: LinkDeps, request: LinkRequest, opened: OpenedLink
     brand: brand.language,
   })
   return {
-    language,
+    language: withTexts(language, brand.texts),
     languages: [...languages.values()],
     brand,
     seller: sellerOf(brand, opened),

@@ -1,9 +1,10 @@
 import type { OrderDetail, OrderItem } from '@dealer-esim/gateway/http/console/orders/orders.ts'
-import { Checkbox, Fieldset, FileInput, Radio, Stack, Switch, Text, Textarea, TextInput } from '@mantine/core'
+import { Checkbox, Fieldset, Radio, Stack, Switch, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { ChangeDialog } from '#parts/dialog.tsx'
 import { formatMoney } from '#parts/format.ts'
 import { interpolate, plural, t } from '#strings/strings.ts'
+import { CsvField } from './csv-field.tsx'
 import { EvidenceField } from './evidence-field.tsx'
 
 type Verdict = keyof typeof t.orders.supplierAnswers
@@ -128,7 +129,7 @@ function DeliveredEsims({ chosen }: { chosen: OrderItem[] }) {
   return (
     <>
       {isFile ? (
-        <EsimCodesField />
+        <CsvField label={t.orders.csv} hint={t.orders.csvHint} />
       ) : (
         chosen.map(({ itemNo }) => (
           <Fieldset key={itemNo} legend={interpolate(t.orders.esimNumber, { item: itemNo })}>
@@ -158,45 +159,3 @@ function csvOfFields(fields: Record<string, string>, chosen: OrderItem[]): strin
   const quoted = rows.map((row) => row.map((cell) => `"${String(cell).trim().replaceAll('"', '""')}"`).join(','))
   return ['itemNo,iccid,ac', ...quoted].join('\n')
 }
-
-/** CSV text, typed or from a file; a file's text can then be edited. Field name: csv. */
-function EsimCodesField() {
-  const [csv, setCsv] = useState('')
-  const [fileError, setFileError] = useState<string>()
-  async function read(file: File | null) {
-    const isTooLong = (file?.size ?? 0) > CSV_LENGTH_MAX
-    setFileError(isTooLong ? t.orders.csvTooLong : undefined)
-    if (!file || isTooLong) return
-    try {
-      setCsv(new TextDecoder('utf-8', { fatal: true }).decode(await file.arrayBuffer()))
-    } catch {
-      setFileError(t.orders.csvNotText)
-    }
-  }
-  return (
-    <>
-      <FileInput
-        label={t.orders.csvFile}
-        accept=".csv,text/csv"
-        onChange={(file) => void read(file)}
-        error={fileError}
-        clearable
-        clearButtonProps={{ 'aria-label': t.catalogue.removeFile }}
-      />
-      <Textarea
-        name="csv"
-        label={t.orders.csv}
-        description={t.orders.csvHint}
-        value={csv}
-        onChange={(event) => setCsv(event.currentTarget.value)}
-        autosize
-        minRows={4}
-        maxRows={12}
-        required
-      />
-    </>
-  )
-}
-
-/** The limit of the console API. A hundred eSIMs need a fifth of it. */
-const CSV_LENGTH_MAX = 100_000

@@ -1,8 +1,15 @@
+import { Readable } from 'node:stream'
 import { ESIM_ACTIONS } from '@dealer-esim/contract'
+import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import Type, { type Static } from 'typebox'
 import { getRecoveryReport, type RecoveryReport } from '#operations/recovery/recovery-report.ts'
 import { doubtsOf, releaseDealers } from '#operations/recovery/release-recovery.ts'
-import { EVIDENCE_LENGTH_MAX } from '#orders/justification.ts'
+import { decideTransactions, matchDealerList } from '#operations/recovery/restored-transactions.ts'
+import { settleCredits, settleSupplier } from '#operations/recovery/settle-doubts.ts'
+import { EVIDENCE_LENGTH_MAX, EVIDENCE_LENGTH_MIN } from '#orders/justification.ts'
+import { releaseHeldCodes } from '#stock/held-codes.ts'
+import { parseIccids } from '#stock/iccid-file.ts'
+import { CsvRefused } from '#stock/stock-csv.ts'
 import { OPERATOR_ADMINS, OPERATORS, type Route, route } from '../kernel/route.ts'
 import { CLOSED, done, money, nullable, time, uuid } from '../kernel/route-schemas.ts'
 
@@ -102,7 +109,39 @@ function shownOf(whole: RecoveryReport) {
   }
 }
 
-/** The command `recovery`, for what needs no file. */
+const evidence = () => Type.String({ minLength: EVIDENCE_LENGTH_MIN, maxLength: EVIDENCE_LENGTH_MAX })
+const name = () => Type.String({ minLength: 1, maxLength: 100 })
+
+const CSV_LENGTH_MAX = 2_000_000
+const BODY_MAX_BYTES = 4 * 1024 * 1024
+const csv = (description: string) => Type.String({ maxLength: CSV_LENGTH_MAX, description })
+
+/** @throws Refusal */
+async function iccidsOf(text = ''): Promise<string[]> {
+  try {
+    return await parseIccids(Readable.from([text]), {})
+  } catch (error) {
+    if (error instanceof CsvRefused) throw new Refusal(422, 'CSV_INVALID', error.message)
+    throw error
+  }
+}
+
+const listMatches = Type.Object({
+  orders: Type.Integer({ description: 'Orders of the list' }),
+  known: Type.Integer({ description: 'Orders that the database has in the same way' }),
+  unknown: Type.Array(
+    Type.Object({
+      row: Type.Integer(),
+      transactionId: text(),
+      match: Type.Enum(['OURS', 'SUPPLIER_HAS_IT', 'DEALER_ALONE', 'CONTRADICTION']),
+      detail: nullable(text()),
+    }),
+    { description: 'The first of the others' },
+  ),
+})
+export type ListMatches = Static<typeof listMatches>
+
+/** The command `recovery`. */
 export const recoveryRoutes: Route[] = [
   route({
     method: 'GET',
@@ -111,6 +150,104 @@ export const recoveryRoutes: Route[] = [
     summary: 'After a restore: what is ours, what suppliers have beyond it, and what is in doubt',
     answer: report,
     handle: async ({ deps }) => shownOf(await getRecoveryReport(deps)),
+  }),
+  route({
+    method: 'POST',
+    path: '/recovery/list',
+    access: OPERATOR_ADMINS,
+    summary: 'Match a dealer’s own list of its orders since the backup. None of them can then be bought again. Audited',
+    body: Type.Object({ tenantId: uuid(), csv: csv('With the columns transactionId,orderNo,amount') }, CLOSED),
+    bodyLimit: BODY_MAX_BYTES,
+    answer: listMatches,
+    async handle({ deps, by }, { body }) {
+      const list = { tenantId: body.tenantId, file: Readable.from([body.csv]), answers: {} }
+      const matches = await matchDealerList(deps, list, by)
+      const unknown = matches.filter(({ match }) => match !== 'OURS')
+      return { orders: matches.length, known: matches.length - unknown.length, unknown: unknown.slice(0, SHOWN_MAX) }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/recovery/decide',
+    access: OPERATOR_ADMINS,
+    summary: 'Record whether transactionIds of a dealer were sold before the restore. Audited',
+    body: Type.Object(
+      {
+        tenantId: uuid(),
+        transactionIds: Type.Optional(
+          Type.Array(Type.String({ minLength: 1, maxLength: 1_000 }), {
+            minItems: 1,
+            maxItems: 1_000,
+            description: 'Absent: all of the dealer that are in doubt',
+          }),
+        ),
+        state: Type.Enum(['SOLD', 'NOT_SOLD']),
+        evidence: evidence(),
+      },
+      CLOSED,
+    ),
+    answer: done,
+    async handle({ deps, by }, { body: { transactionIds: which = 'ALL_IN_DOUBT' as const, ...body } }) {
+      await decideTransactions(deps, { ...body, which }, by)
+      return {}
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/recovery/stock',
+    access: OPERATOR_ADMINS,
+    summary: 'Say which held codes of a batch were sold since the backup; the others are for sale again. Audited',
+    body: Type.Object(
+      {
+        supplier: name(),
+        batchId: uuid(),
+        sold: Type.Enum(['ALL', 'NONE', 'ICCIDS']),
+        csv: Type.Optional(csv('For ICCIDS: with the column iccid')),
+        evidence: evidence(),
+      },
+      CLOSED,
+    ),
+    bodyLimit: BODY_MAX_BYTES,
+    answer: done,
+    async handle({ deps, by }, { body: { csv, sold: kind, ...body } }) {
+      const sold = kind === 'ICCIDS' ? { kind, iccids: await iccidsOf(csv) } : { kind }
+      await releaseHeldCodes(deps, { ...body, sold }, by)
+      return {}
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/recovery/settle',
+    access: OPERATOR_ADMINS,
+    summary: 'Record that what a supplier sold since the backup is accounted for. Audited',
+    body: Type.Object(
+      {
+        supplier: name(),
+        part: Type.Enum(['PERIOD', 'ALL_ESIMS', 'ICCIDS']),
+        csv: Type.Optional(csv('For ICCIDS: with the column iccid')),
+        evidence: evidence(),
+      },
+      CLOSED,
+    ),
+    bodyLimit: BODY_MAX_BYTES,
+    answer: done,
+    async handle({ deps, by }, { body: { csv, part: kind, ...body } }) {
+      const part = kind === 'ICCIDS' ? { kind, iccids: await iccidsOf(csv) } : { kind }
+      await settleSupplier(deps, { ...body, part }, by)
+      return {}
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/recovery/credits',
+    access: OPERATOR_ADMINS,
+    summary: 'Record that credits and adjustments since the backup are entered again. Audited',
+    body: Type.Object({ evidence: evidence() }, CLOSED),
+    answer: done,
+    async handle({ deps, by }, { body }) {
+      await settleCredits(deps, body, by)
+      return {}
+    },
   }),
   route({
     method: 'POST',

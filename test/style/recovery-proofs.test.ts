@@ -8,7 +8,7 @@ import { listFiles, ROOT } from './repository.ts'
 const page = readFileSync(join(ROOT, 'docs/recovery.md'), 'utf8')
 const section = page.slice(page.indexOf('### What may repeat'), page.indexOf('### Cells'))
 const rows = section.split('\n').filter((line) => line.startsWith('| ') && !line.startsWith('| what |'))
-const tests = listFiles(/^packages\/gateway\/test\/.*recovery.*\.test\.ts$/)
+const tests = listFiles(/^packages\/gateway\/test\/.*(recovery|restored).*\.test\.ts$/)
   .map((path) => readFileSync(join(ROOT, path), 'utf8'))
   .join('\n')
 

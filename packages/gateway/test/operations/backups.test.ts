@@ -82,6 +82,8 @@ async function rowsOf(at: Pick<Database, 'query'>): Promise<Record<string, strin
     const found = await at.query<{ row: string }>({ text: `select t::text as row from "${name}" t order by 1` })
     rows[name] = found.map((each) => each.row)
   }
+  // A backup is recorded once its file is complete.
+  rows.audit_log = rows.audit_log!.filter((row) => !row.includes('backup.make'))
   return rows
 }
 
@@ -121,6 +123,14 @@ test('the backup command says what it leaves out, and prints the key only on req
   expect(plain.stdout).not.toContain(SHARED_MASTER_KEY)
   const printed = await adminWith(['backup', join(temporaryFolder('key'), 'a'), '--print-key'], envOf(sold.url))
   expect(printed.stdout).toContain(`MASTER_KEY=${SHARED_MASTER_KEY}`)
+  const audited = await db.query<{ actor: string; after: { encrypted: boolean; printedKeys: string[] } }>({
+    text: `select actor, after from audit_log where action = 'backup.make' order by audit_id desc limit 2`,
+  })
+  expect(audited).toMatchObject([
+    { actor: expect.stringMatching(/^cli:/), after: { encrypted: false, printedKeys: [expect.any(String)] } },
+    { after: { printedKeys: [] } },
+  ])
+  expect(JSON.stringify(audited)).not.toContain(SHARED_MASTER_KEY)
 })
 
 test.each([[[]], [['--encrypt']]])('every row is restored from a backup with the options %j', async (options) => {
@@ -300,6 +310,17 @@ test('the oldest backups in a folder are deleted, and no other files', async () 
   const { deleted } = await adminJsonWith<Made>(['backup', kept, '--keep', '2'], envOf(sold.url))
   expect(deleted).toEqual(['dealer-esim-20261101T030000Z.backup', 'dealer-esim-20261102T030000Z.backup'])
   expect(readdirSync(kept)).toHaveLength(3)
+})
+
+test('cells that share a folder name their backups, and each deletes only its own', async () => {
+  const shared = temporaryFolder('shared')
+  const others = ['dealer-esim-20261101T030000Z.backup', 'dealer-esim-us1-20261101T030000Z.backup']
+  for (const name of [...others, 'dealer-esim-eu1-20261101T030000Z.backup']) copyFileSync(made.file, join(shared, name))
+  const env = { ...envOf(sold.url), CELL_NAME: 'eu1' }
+  const { file, deleted } = await adminJsonWith<Made>(['backup', shared, '--keep', '1'], env)
+  expect(file).toMatch(/\/dealer-esim-eu1-\d{8}T\d{6}Z\.backup$/)
+  expect(deleted).toEqual(['dealer-esim-eu1-20261101T030000Z.backup'])
+  expect(readdirSync(shared)).toEqual(expect.arrayContaining(others))
 })
 
 test('operators are alerted once a day if the last backup is over a day old, unless they back up in another way', async () => {

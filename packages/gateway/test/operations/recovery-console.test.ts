@@ -22,7 +22,7 @@ test('an administrator settles every doubt of a recovery on the console, and the
   const tenantId = await addTenant(testbed, 'Dealer')
   await addSupplier(deps, { name: 'codes', type: 'stock', config: {} }, SYSTEM)
   await addSupplier(deps, { name: 'silent', type: 'sandbox', config: {} }, SYSTEM)
-  await deps.suppliers.reload?.()
+  await deps.suppliers.refresh()
   await db.query({
     text: `insert into restores (restore_id, backup_started_at, restored_at, prepared_at)
            values (gen_random_uuid(), now() - interval '2 hours', now() - interval '1 hour', now())`,

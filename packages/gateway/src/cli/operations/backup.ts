@@ -22,17 +22,18 @@ export function backupCommand(backup: Command, context: AdminContext): void {
     .addHelpText('after', '\nExample:\n  npm run -s admin -- backup /var/backups/dealer-esim --encrypt --keep 14')
     .action((target: string, options: BackupOptions) =>
       context.withDeps(async (deps) => {
+        const keys = options.printKey ? printedKeys(deps) : []
         const made = await makeBackup(
-          { ...deps, schema: deps.config.databaseSchema },
+          { ...deps, schema: deps.config.databaseSchema, cellName: deps.config.cellName },
           {
             target,
             isEncrypted: options.encrypt === true,
             keep: options.keep,
+            printedKeys: keys.map(({ keyId }) => keyId),
             onTable: (table, rows) => rows >= PROGRESS_ROWS && context.progress(`${table}: ${rows} rows`),
           },
           context.by,
         )
-        const keys = options.printKey ? printedKeys(deps) : []
         context.print([madeText(made, options), ...keys.map(keyText)].join('\n\n'), {
           ...made,
           encrypted: options.encrypt === true,

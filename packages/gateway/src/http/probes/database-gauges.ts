@@ -2,6 +2,7 @@ import { findMissingPartitions } from '@dealer-esim/lib/postgres/partitions.ts'
 import { type Loop, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
 import { Gauge } from '@platformatic/prom-client'
 import type { Deps } from '#deps.ts'
+import { findLastBackup } from '#operations/backup/backup-alert.ts'
 import { PARTITIONED } from '#platform/retention/retention-table.ts'
 import { findLatestLedgerCheck } from '#wallet/verify/verify-loop.ts'
 import { COUNTED_MAX, countBacklogs } from './backlogs.ts'
@@ -16,7 +17,7 @@ type GaugesDeps = Pick<Deps, 'db' | 'metrics' | 'log' | 'loops'>
  * use the maximum. While the database is unavailable, the gauges keep their last values.
  */
 export function databaseGaugesLoop(deps: GaugesDeps): Loop {
-  const refreshers = [backlogs(deps), ledger(deps), partitions(deps)]
+  const refreshers = [backlogs(deps), ledger(deps), backups(deps), partitions(deps)]
   return runLoop(deps, 'figures', POLL_MS, async () => {
     // A failing refresh does not stop the others. The first failure is thrown at the end.
     const results = await Promise.allSettled(refreshers.map((refresh) => refresh()))
@@ -145,6 +146,19 @@ function ledger({ db, metrics }: GaugesDeps): Refresh {
 async function findCreationTime(db: Deps['db']): Promise<Date | undefined> {
   const [row] = await db.query<{ at: Date }>({ text: 'select created_at as at from deployment' })
   return row?.at
+}
+
+/** Alerts subtract it from now: dealers' data since then is lost in a disaster, unless the write-ahead log is archived. */
+function backups({ db, metrics }: GaugesDeps): Refresh {
+  const made = new Gauge({
+    name: 'dealer_esim_backup_timestamp_seconds',
+    help: 'The moment that the latest backup contains; before the first, when the database was created',
+    registers: [metrics],
+  })
+  return async () => {
+    const at = (await findLastBackup(db))?.startedAt ?? (await findCreationTime(db))
+    if (at) made.set(at.getTime() / 1000)
+  }
 }
 
 function partitions({ db, metrics }: GaugesDeps): Refresh {

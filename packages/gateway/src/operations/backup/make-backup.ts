@@ -13,7 +13,8 @@ import { applySettings, CONNECT_TIMEOUT_MS } from '@dealer-esim/lib/postgres/ses
 import { RELEASE, releaseText } from '@dealer-esim/lib/process/release.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import type pg from 'pg'
-import type { By } from '#platform/audit/audit.ts'
+import { audit, type By } from '#platform/audit/audit.ts'
+import { DEFAULT_CELL } from '#platform/config/variables.ts'
 import { ENCRYPTED_COLUMNS } from '#platform/deployment/encrypted-columns.ts'
 import { decryptLinkKey, findDeployment } from '#platform/deployment/ensure-deployment.ts'
 import { BACKUP_LOCK } from '#platform/retention/retention-table.ts'
@@ -41,6 +42,7 @@ export interface BackupDeps {
   masterKeys: readonly [Buffer, ...Buffer[]]
   databaseUrl: string
   schema: string
+  cellName: string
 }
 
 export interface BackupRequest {
@@ -49,6 +51,8 @@ export interface BackupRequest {
   isEncrypted: boolean
   /** In a folder: the number of backups to keep, including this one. undefined: all. */
   keep?: number | undefined
+  /** Ids of the master keys that the command prints, for the audit log. */
+  printedKeys: readonly string[]
   onTable?: (table: string, rows: number) => void
 }
 
@@ -72,7 +76,7 @@ export async function makeBackup(deps: BackupDeps, request: BackupRequest, by: B
   try {
     const header = await describe(client, deps, request.isEncrypted)
     const startedAt = new Date(header.startedAt)
-    const file = fileFor(request, startedAt)
+    const file = fileFor(request, deps.cellName, startedAt)
     let rows = 0
     const records = async function* () {
       yield* readRows(client, header.tables, (table, count) => {
@@ -82,12 +86,16 @@ export async function makeBackup(deps: BackupDeps, request: BackupRequest, by: B
       await client.end() // ends its locks, which the second reading of the file does not need
     }
     const bytes = await writeFile(file, header, masterKeys[0], gzipped(records()))
-    await db.query({
-      text: `insert into backups (backup_id, started_at, finished_at, file, bytes, encrypted, actor)
-             values ($1, $2, clock_timestamp(), $3, $4, $5, $6)`,
-      values: [deps.ids.uuid(), startedAt, file, bytes, request.isEncrypted, by.actor],
+    await db.tx(async (tx) => {
+      tx.send({
+        text: `insert into backups (backup_id, started_at, finished_at, file, bytes, encrypted, actor)
+               values ($1, $2, clock_timestamp(), $3, $4, $5, $6)`,
+        values: [deps.ids.uuid(), startedAt, file, bytes, request.isEncrypted, by.actor],
+      })
+      const after = { startedAt, bytes, encrypted: request.isEncrypted, printedKeys: request.printedKeys }
+      audit(tx, deps.ids, { tenantId: null, ...by, action: 'backup.make', subject: file, after })
     })
-    const deleted = request.keep === undefined ? [] : await deleteEarlier(dirname(file), request.keep)
+    const deleted = request.keep === undefined ? [] : await deleteEarlier(dirname(file), deps.cellName, request.keep)
     return { file, bytes, startedAt, rows, deleted }
   } finally {
     await client.end()
@@ -171,13 +179,17 @@ async function describe(client: pg.Client, { ids, cipher, db }: BackupDeps, encr
   }
 }
 
-const NAME = /^dealer-esim-\d{8}T\d{6}Z\.backup$/
+/**
+ * How the files of a cell begin, e.g. dealer-esim-eu1-20261129T023000Z.backup: several cells may share a folder, and each deletes
+ * its own old files only.
+ */
+const prefixOf = (cellName: string) => (cellName === DEFAULT_CELL ? 'dealer-esim-' : `dealer-esim-${cellName}-`)
 
 /** @throws Refusal if the file exists, or its folder does not, or if a file is to keep others */
-function fileFor({ target, keep }: BackupRequest, startedAt: Date): string {
+function fileFor({ target, keep }: BackupRequest, cellName: string, startedAt: Date): string {
   const path = resolve(target)
   const isFolder = existsSync(path) ? statSync(path).isDirectory() : target.endsWith('/')
-  const name = `dealer-esim-${startedAt.toISOString().replace(/\.\d+/, '').replaceAll(/[-:]/g, '')}.backup`
+  const name = `${prefixOf(cellName)}${startedAt.toISOString().replace(/\.\d+/, '').replaceAll(/[-:]/g, '')}.backup`
   const file = isFolder ? join(path, name) : path
   if (keep !== undefined && !isFolder)
     throw new Refusal(
@@ -227,9 +239,13 @@ function gzipped(records: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
   return gzip
 }
 
-/** Deletes the oldest backups in a folder, by the time in their names. @returns their names */
-async function deleteEarlier(folder: string, keep: number): Promise<string[]> {
-  const names = (await readdir(folder)).filter((name) => NAME.test(name)).sort()
+const TIME = /^\d{8}T\d{6}Z\.backup$/
+
+/** Deletes the cell's oldest backups in a folder, by the time in their names. @returns their names */
+async function deleteEarlier(folder: string, cellName: string, keep: number): Promise<string[]> {
+  const prefix = prefixOf(cellName)
+  const isOwn = (name: string) => name.startsWith(prefix) && TIME.test(name.slice(prefix.length))
+  const names = (await readdir(folder)).filter(isOwn).sort()
   const old = names.slice(0, -keep)
   for (const name of old) await rm(join(folder, name), { force: true })
   return old.map((name) => basename(name))

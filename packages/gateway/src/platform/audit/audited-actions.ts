@@ -2,6 +2,7 @@
  * Every action in the audit log, as noun.verb. The console has a label for each, and can be searched by action or by noun.
  */
 export const AUDIT_ACTIONS = [
+  'backup.make',
   'brand.delete',
   'brand.set',
   'cell.import',

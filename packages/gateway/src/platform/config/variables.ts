@@ -20,6 +20,9 @@ import {
   smtpUrl,
 } from './parsers.ts'
 
+/** The name of the only cell of an operator. */
+export const DEFAULT_CELL = 'main'
+
 /*
  * All environment variables that an operator may set; PAUSE_AT is for tests only. `npm run configuration` writes
  * docs/configuration.md from this table. A parser returns the value, or throws an Error that completes "NAME …".
@@ -114,7 +117,7 @@ export const VARIABLES = {
     description:
       'Name of this gateway in the AppKeys of new dealers, `ak_<cell>_…`, by which a load balancer in front of several gateways finds the right one: 1 to 12 lower-case letters and digits. Must be the same on every node.',
     parse: cellName,
-    default: 'main',
+    default: DEFAULT_CELL,
   },
   cellsFile: {
     name: 'CELLS_FILE',

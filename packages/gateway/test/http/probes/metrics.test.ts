@@ -128,6 +128,7 @@ describe('a scrape after orders and events', () => {
     await eventually('dealer_esim_ledger_faults{check="daily"}').toBe(0)
     const samples = await scrape()
     expect(samples.get('dealer_esim_ledger_checked_timestamp_seconds{check="daily"}')).toBeGreaterThan(1_700_000_000)
+    expect(samples.get('dealer_esim_backup_timestamp_seconds')).toBeGreaterThan(1_700_000_000)
     expect(samples.get('dealer_esim_partitions_missing{table="events"}')).toBe(0)
     expect(samples.get('dealer_esim_partitions_missing{table="delivery_attempts"}')).toBe(1)
     expect(samples.get('dealer_esim_database_connections{pool="general",state="open"}')).toBeGreaterThan(0)

@@ -75,7 +75,12 @@ const topUp = ({ tenantId, orderId, profileId }: Esim, added: AddedPackage) =>
 
 const set = ({ tenantId }: Esim, request: WebhookSetRequest) => {
   const databaseClock = { ...shop.databaseClock, observe: () => {} }
-  const setting = { ...shop, databaseClock, config: { deployment: 'local' as const, mode: 'LIVE' as const }, outbound: createOutbound() }
+  const setting = {
+    ...shop,
+    databaseClock,
+    config: { deployment: 'local' as const, mode: 'LIVE' as const },
+    outbound: createOutbound(),
+  }
   return setWebhook(setting, tenantId, request, { actor: 'tenant' })
 }
 

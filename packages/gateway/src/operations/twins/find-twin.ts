@@ -31,5 +31,5 @@ export async function findTwin(
 export async function getTwin(...of: Parameters<typeof findTwin>): Promise<TwinView> {
   const twin = await findTwin(...of)
   if (twin) return twin
-  throw new Refusal(404, 'NO_TWIN', 'The dealer has no test twin.')
+  throw new Refusal(409, 'NO_TWIN', 'The dealer has no test twin.')
 }

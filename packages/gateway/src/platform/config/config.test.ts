@@ -192,6 +192,12 @@ describe('the configuration', () => {
     expect(faultsOf({ CELL_NAME })[0]).toMatch(/^CELL_NAME must be 1 to 12 lower-case letters and digits/)
   })
 
+  it('refuses the cell name test, which marks the AppKeys of test twins', () => {
+    expect(faultsOf({ CELL_NAME: 'test' })).toEqual([
+      'CELL_NAME must not be “test”, which marks the AppKeys of test twins.',
+    ])
+  })
+
   it('reads schema and cell name', () => {
     const read = readConfig({ DATABASE_SCHEMA: `_${'a'.repeat(62)}`, CELL_NAME: 'eu1' }, [])
     expect(read).toMatchObject({ databaseSchema: `_${'a'.repeat(62)}`, cellName: 'eu1' })

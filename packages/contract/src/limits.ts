@@ -62,6 +62,10 @@ export const CHECK_HEALTH_PER_MINUTE_MAX = 10
 /** Money is a JSON integer in 1/10 000 of the currency, so a double must hold it exactly. */
 export const MONEY_MAX = Number.MAX_SAFE_INTEGER
 
+/** One call of `test/clock/advance`: 366 days. */
+export const CLOCK_ADVANCE_MAX_HOURS = 8_784
+/** How far test time may be ahead in all: ten years. */
+export const TEST_TIME_AHEAD_MAX_HOURS = 87_840
 /** `usedPercent` of `test/esim/update`: more than all, because suppliers report such usage too. */
 export const USED_PERCENT_MAX = 1_000
 

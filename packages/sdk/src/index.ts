@@ -63,6 +63,8 @@ export {
   type StatementEntry,
   type StatementRequest,
   type TestBalanceRequest,
+  type TestClockAnswer,
+  type TestClockRequest,
   type TestEsimRequest,
   type TestOrderRequest,
   type TopupAnswer,

@@ -1,4 +1,5 @@
 import type { EsimStatus, SmdpStatus, TestOutcome } from '@dealer-esim/contract'
+import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 
 /**
  * A source of eSIMs. Every type passes one conformance suite (test/suppliers/conformance.test.ts). Fulfilment commits an
@@ -92,6 +93,21 @@ export interface Supplier {
 export interface SupplierTesting {
   /** Decides requests that it left open, for good: calls in progress get the same outcome. @returns the outcome of each */
   settle(requests: SupplierRequest[], outcome: TestOutcome): Promise<Outcome[]>
+  /**
+   * What it will report on eSIMs if nothing else happens to them; undefined for those that it does not report on. Reads in the
+   * transaction. @param thresholds percentages of the volume at which a report says something new
+   */
+  foreseeReports(
+    tx: Pick<Tx, 'query'>,
+    esims: SuppliedEsim[],
+    thresholds: readonly number[],
+  ): Promise<(ForeseenReports | undefined)[]>
+}
+
+export interface ForeseenReports {
+  /** When a report says something new, in order of time. */
+  moments: readonly Date[]
+  reportAt(moment: Date): ProfileReport | undefined
 }
 
 export type QueryPurpose = 'RESUME' | 'CHECK'

@@ -25,5 +25,6 @@ export const OPERATION_DOCS: Record<OperationName, string> = {
   'esim/usage/query': 'after-the-sale',
   'test/balance/set': 'testing#test-operations',
   'test/esim/update': 'testing#test-operations',
+  'test/clock/advance': 'testing#advance-the-clock',
   'test/order/resolve': 'testing#test-operations',
 }

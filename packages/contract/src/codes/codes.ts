@@ -183,8 +183,13 @@ export const codes = {
     422,
     'PRICE_CHANGED',
     'A price has changed and nothing was bought. Compare data.current with your price, then order again with the current price or without a price.',
-    'The guard price of the line listed in data.details differs from the current price of one eSIM (data.current). The same transactionId may be used again.',
-    { current: price({ description: 'The current price of one eSIM' }) },
+    'The guard price of the line listed in data.details differs from the current price of one eSIM (data.current). The same transactionId may be used again. Of test/clock/advance: the test time is not fromTime, but data.current; nothing was moved.',
+    {
+      current: Type.Union([
+        price({ description: 'The current price of one eSIM' }),
+        time({ description: 'The current test time' }),
+      ]),
+    },
   ),
   '200006': row(
     422,

@@ -76,6 +76,7 @@ export const requestExamples: { [N in OperationName]: RequestOf<N> } = {
   'esim/usage/query': { esimTranNoList: [profile.esimTranNo] },
   'test/balance/set': { balance: 100_000 },
   'test/esim/update': { esimTranNo: profile.esimTranNo, smdpStatus: 'ENABLED', usedPercent: 80 },
+  'test/clock/advance': { hours: 24, fromTime: '2026-11-20T13:28:10.000Z' },
   'test/order/resolve': { orderNo: profile.orderNo, outcome: 'DELIVERED' },
 }
 
@@ -291,6 +292,7 @@ export const answerExamples: { [N in OperationName]: AnswerOf<N> } = {
     ...{ usageUpdateTime: '2026-11-22T08:00:00.000Z', activateTime: '2026-11-22T08:00:00.000Z' },
     ...{ expiredTime: '2026-11-29T08:00:00.000Z', lastUpdateTime: '2026-11-22T08:00:00.000Z' },
   },
+  'test/clock/advance': { testTime: '2026-11-21T13:28:10.000Z', advancedHours: 24, changedEsims: 1 },
   'test/order/resolve': orderWithProfiles,
 }
 

@@ -24,7 +24,13 @@ import {
 import { packageListAnswer, packageListRequest } from './packages.ts'
 import { profile, profileListAnswer, profileListRequest, usageQueryAnswer, usageQueryRequest } from './profiles.ts'
 import { brandListAnswer, brandListRequest, sendAnswer, sendRequest } from './sends.ts'
-import { testBalanceRequest, testEsimRequest, testOrderRequest } from './test-operations.ts'
+import {
+  testBalanceRequest,
+  testClockAnswer,
+  testClockRequest,
+  testEsimRequest,
+  testOrderRequest,
+} from './test-operations.ts'
 import { webhookSetAnswer, webhookSetRequest, webhookTestAnswer, webhookTestRequest } from './webhooks.ts'
 
 /** Operations are posted to `{base_url}` + this + the operation's key. */
@@ -188,6 +194,13 @@ export const operations = {
     testEsimRequest,
     profile,
     ['200015', '310403'],
+  ),
+  'test/clock/advance': operation(
+    'Advance the test time',
+    'Moves the time of this account forward. What the time brings happens in its order: notices, expiry, usage of sandbox packages, the end of cancel periods, repeated attempts to send events. What has happened keeps its time.',
+    testClockRequest,
+    testClockAnswer,
+    ['200005'],
   ),
   'test/order/resolve': operation(
     'End a test order',

@@ -38,7 +38,7 @@ const DAY_MS = 86_400_000
 
 /**
  * Inserts profiles. The caller sets their items DELIVERED in the same transaction. Adds no round trip. createTime is the time
- * in the id, so ordering by (createTime, id) and by id is the same.
+ * in the id, in test time, so ordering by (createTime, id) and by id is the same.
  * @returns the profiles as LockedProfile, in order.
  */
 export function insertProfiles(
@@ -46,9 +46,10 @@ export function insertProfiles(
   deps: { ids: Ids; cipher: Pick<Cipher, 'encrypt'> },
   tenantId: string,
   profiles: readonly NewProfile[],
+  testOffsetMs = 0,
 ): LockedProfile[] {
   if (profiles.length === 0) return []
-  const rows = profiles.map((profile) => rowOf(deps, tenantId, profile))
+  const rows = profiles.map((profile) => rowOf(deps, tenantId, profile, testOffsetMs))
   tx.send({ name: 'profiles-insert', text: INSERT, values: [tenantId, ...columnsOf(rows)] })
   return rows.map((row) => ({
     profileId: row.profileId,
@@ -63,10 +64,12 @@ function rowOf(
   deps: { ids: Ids; cipher: Pick<Cipher, 'encrypt'> },
   tenantId: string,
   { orderId, itemNo, supplier, esim, bought, periodNum, isReported, pollEveryS = POLL_EVERY_S }: NewProfile,
+  testOffsetMs: number,
 ) {
   const allowance = bought && allowanceOf(bought, periodNum)
   const profileId = deps.ids.uuid()
-  const createdAt = timeOfUuid(profileId)
+  const insertedAt = timeOfUuid(profileId)
+  const createdAt = insertedAt + testOffsetMs
   const byPackage = bought ? createdAt + bought.unusedValidTime * DAY_MS : Number.POSITIVE_INFINITY
   const bySupplier = esim.installBefore?.getTime() ?? Number.POSITIVE_INFINITY
   // With the other policies, a report starts the eSIM's validity (life/lifecycle.ts).
@@ -94,7 +97,7 @@ function rowOf(
     expiredTime: ends ?? null,
     // A time in the past: the next pass computes the notices (life/expiring.ts).
     expiryNoticeAt: ends !== undefined && esim.esimStatus === 'IN_USE' ? createdAt : null,
-    pollAt: isReported ? createdAt + pollEveryS * 1000 : null,
+    pollAt: isReported ? insertedAt + pollEveryS * 1000 : null,
     pollEveryS,
     createdAt,
   }

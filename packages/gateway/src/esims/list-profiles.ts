@@ -23,12 +23,13 @@ export async function listProfiles(
   deps: ProfileReadDeps & { db: Db },
   tenantId: string,
   request: ProfileListRequest,
+  { testOffsetMs }: { testOffsetMs: number } = { testOffsetMs: 0 },
 ): Promise<ProfileListAnswer> {
   const { cursor, pageSize, ...filters } = request
   const scope: CursorScope = { list: 'esim/profile/list', tenantId, filters }
   const size = pageSize ?? PAGE_SIZE_DEFAULT
   const before = cursor == null ? HIGHEST_UUID : String(readCursor(deps.linkKey, scope, cursor)[0])
-  const statement = statementFor(tenantId, request, before, size + 1)
+  const statement = statementFor(tenantId, request, before, { limit: size + 1, isInTestTime: testOffsetMs > 0 })
   // The request specifies an order or profile that cannot exist.
   if (statement === undefined) return { profileList: [], nextCursor: null }
   const rows = await deps.db.query<Row>(statement)
@@ -57,15 +58,15 @@ function statementFor(
   tenantId: string,
   request: ProfileListRequest,
   before: string,
-  limit: number,
+  { limit, isInTestTime }: { limit: number; isInTestTime: boolean },
 ): Statement | undefined {
   const orderId = request.orderNo == null ? null : orderIdOf(request.orderNo)
   if (orderId === undefined) return undefined
   if (request.esimTranNo != null && !isUuid(request.esimTranNo)) return undefined
   const values = [
     tenantId,
-    startOf(request),
-    endOf(request, before),
+    isInTestTime ? LOWEST_UUID : startOf(request),
+    isInTestTime ? before : endOf(request, before),
     limit,
     orderId,
     request.transactionId ?? null,
@@ -73,6 +74,7 @@ function statementFor(
     request.iccid == null ? null : stripIccidPadding(request.iccid),
     request.esimStatus ?? null,
     request.smdpStatus ?? null,
+    ...(isInTestTime ? [request.startTime ?? '-infinity', request.endTime ?? 'infinity'] : []),
   ]
   const [name, from] =
     request.esimTranNo != null
@@ -84,7 +86,9 @@ function statementFor(
           : request.esimStatus != null || request.smdpStatus != null
             ? ['profiles-by-status', BY_STATUS]
             : ['profiles-all', ALL]
-  return { name: name!, text: `${from} ${TAIL}`, values }
+  const text = `${from} ${TAIL}`
+  if (!isInTestTime) return { name: name!, text, values }
+  return { name: `${name!}-test`, text: text.replaceAll(RANGE, `${RANGE} and ${CREATED_BETWEEN}`), values }
 }
 
 function startOf(request: ProfileListRequest): string {
@@ -99,6 +103,8 @@ function endOf(request: ProfileListRequest, before: string): string {
 
 // A range of ids: from $2 on, below $3.
 const RANGE = 'p.tenant_id = $1 and p.profile_id >= $2::uuid and p.profile_id < $3::uuid'
+/** In test time, ids no longer tell when an eSIM was created, but still in which order. */
+const CREATED_BETWEEN = 'p.created_at >= $11::timestamptz and p.created_at < $12::timestamptz'
 const REST = `
   and ($5::uuid is null or p.order_id = $5) and ($7::uuid is null or p.profile_id = $7)
   and ($8::text is null or p.iccid = $8) and ($9::text is null or p.esim_status = $9)

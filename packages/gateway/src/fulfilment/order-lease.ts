@@ -12,6 +12,7 @@ import {
   readAskedItems,
 } from '#orders/lock-orders.ts'
 import { isHeld } from '#platform/held-tenants.ts'
+import { tenantTime } from '#platform/test-time.ts'
 
 /** A lease that is not renewed for this long expires, and another worker takes over the order. */
 export const LEASE_MS = 30_000
@@ -53,6 +54,8 @@ export interface LeasedOrders {
   /** Items that an earlier worker requested but did not write. The new lease hides its attempts, so they are written now. */
   askedItems: { orderId: string; item: LockedItem }[]
   now: Date
+  /** In test time. */
+  tenantNow: Date
   catalogueVersion: bigint
 }
 
@@ -74,7 +77,11 @@ export async function leaseDueOrders(
     values: [tenantId, leaseToken, LEASE_MS, limit],
   })
   const items = tx.query<ItemRow>({ name: 'fulfilment-claim-items', text: ITEMS, values: [tenantId, leaseToken] })
-  const clock = tx.query<{ now: Date; version: bigint }>({ name: 'fulfilment-clock', text: CLOCK })
+  const clock = tx.query<{ now: Date; version: bigint; testOffsetMs: number }>({
+    name: 'fulfilment-clock',
+    text: CLOCK,
+    values: [tenantId],
+  })
   const oddOrders = new Set<string>()
   const orders = new Map<string, LockedOrder>()
   const versions = new Map<string, string>()
@@ -91,7 +98,14 @@ export async function leaseDueOrders(
   const askedItems = await readAskedItems(tx, tenantId, takenOver)
   for (const orderId of oddOrders) restartDoubt(orders.get(orderId)!, at!.now)
   for (const order of orders.values()) order.items.sort((left, right) => left.itemNo - right.itemNo)
-  return { orders: [...orders.values()], versions, askedItems, now: at!.now, catalogueVersion: at!.version }
+  return {
+    orders: [...orders.values()],
+    versions,
+    askedItems,
+    now: at!.now,
+    tenantNow: tenantTime(at!.now, at!),
+    catalogueVersion: at!.version,
+  }
 }
 
 /**
@@ -128,7 +142,8 @@ const ITEMS = `
     offset 0 -- keeps the plan one index range for each order, independent of statistics
   ) i
   where c.tenant_id = $1 and c.due_at <= now() and c.lease_token = $2`
-const CLOCK = `select date_trunc('milliseconds', clock_timestamp()) as now, version from catalogue_version`
+const CLOCK = `select date_trunc('milliseconds', clock_timestamp()) as now, version,
+  coalesce((select test_offset_ms from tenants where tenant_id = $1), 0)::float8 as test_offset_ms from catalogue_version`
 
 /** Renews the leases that are still held under the token. @returns their orders. */
 export async function renewLeases(db: Db, tenantId: string, leaseToken: string, orderIds: string[]): Promise<string[]> {

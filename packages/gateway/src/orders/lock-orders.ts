@@ -1,6 +1,7 @@
 import type { EsimStatus, OrderStatus, OrderType, SmdpStatus } from '@dealer-esim/contract'
 import { failUnless, plainArray, uuidArray } from '@dealer-esim/lib/postgres/columns.ts'
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
+import { tenantTime } from '#platform/test-time.ts'
 import { lockWallet } from '#wallet/ledger/lock-wallets.ts'
 import type { ItemStatus, PackageLine } from './order-item.ts'
 import { sentTransactionId } from './transaction-id.ts'
@@ -59,8 +60,10 @@ export interface LockedOrders {
   orders: Map<string, LockedOrder>
   /** The orders that delivered the eSIMs being topped up; one of them may also be among `orders`. */
   esimOrders: Map<string, LockedOrder>
-  /** The database's time when they were locked. */
+  /** The tenant's time when they were locked (platform/test-time.ts). */
   now: Date
+  /** The database's time at that moment, for work that is due. */
+  databaseNow: Date
 }
 
 /**
@@ -86,7 +89,11 @@ export async function lockOrders(
   )
   const items = tx.query<ItemRow>({ name: 'orders-lock-items', text: ITEMS, values })
   const profiles = tx.query<ProfileRow>({ name: 'orders-lock-profiles', text: PROFILES, values })
-  const clock = tx.query<{ now: Date }>({ name: 'orders-lock-now', text: NOW })
+  const clock = tx.query<{ databaseNow: Date; testOffsetMs: number }>({
+    name: 'orders-lock-now',
+    text: NOW,
+    values: [tenantId],
+  })
   const locked = new Map((await locking).map(({ isHeld: _, leaseToken: __, ...row }) => [row.orderId, orderOf(row)]))
   for (const row of await items) locked.get(row.orderId)?.items.push(itemOf(row))
   for (const row of await profiles) locked.get(row.orderId)?.profiles.push(profileOf(row))
@@ -98,10 +105,12 @@ export async function lockOrders(
   await readAskedItems(tx, tenantId, leasedElsewhere)
   const held = new Set((await locking).filter((row) => row.isHeld !== false).map((row) => row.orderId))
   const those = (ids: readonly string[]) => new Map([...locked].filter(([orderId]) => ids.includes(orderId)))
+  const [at] = await clock
   return {
     orders: those(orderIds.filter((orderId) => held.has(orderId))),
     esimOrders: those(esimOrderIds),
-    now: (await clock)[0]!.now,
+    now: tenantTime(at!.databaseNow, at!),
+    databaseNow: at!.databaseNow,
   }
 }
 
@@ -228,7 +237,8 @@ const ASKED = `
     offset 0 -- keeps the plan one index range for each order, independent of statistics
   ) a
   where a.lease_token = leased.lease_token and a.finished_at is null and a.operation in ('ORDER', 'TOPUP')`
-const NOW = `select date_trunc('milliseconds', clock_timestamp()) as now`
+const NOW = `select date_trunc('milliseconds', clock_timestamp()) as database_now,
+  coalesce((select test_offset_ms from tenants where tenant_id = $1), 0)::float8 as test_offset_ms`
 
 /** The columns of an order as lockOrders and a claim read them. */
 export type OrderRow = Omit<LockedOrder, 'items' | 'profiles'>

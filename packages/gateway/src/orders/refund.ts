@@ -1,5 +1,6 @@
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
-import sql from 'sql-template-tag'
+import sql, { raw } from 'sql-template-tag'
+import { tenantNow } from '#platform/test-time.ts'
 import { lockWallet } from '#wallet/ledger/lock-wallets.ts'
 import { post } from '#wallet/ledger/post.ts'
 import type { LockedOrder } from './lock-orders.ts'
@@ -45,7 +46,7 @@ export async function refundItems(
     with refunded as (
       -- Even if the status does not change: pollers see a refund by the time of the last update.
       update orders set refunded_amount = refunded_amount + ${sum},
-        updated_at = greatest(updated_at, date_trunc('milliseconds', clock_timestamp()))
+        updated_at = greatest(updated_at, ${raw(tenantNow('orders.tenant_id', "date_trunc('milliseconds', clock_timestamp())"))})
       where tenant_id = ${tenantId} and order_id = ${orderId}
       returning ((status_history -> 0 ->> 'time')::timestamptz at time zone 'utc')::date as debited_on,
         (sent -> 'key' ->> 'keyId')::uuid as key_id

@@ -4,6 +4,7 @@ import { stripIccidPadding, type TopupRequest } from '@dealer-esim/contract'
 import { isUuid } from '@dealer-esim/lib/ids.ts'
 import type { Db, Statement } from '@dealer-esim/lib/postgres/db.ts'
 import { isConnectionLoss } from '@dealer-esim/lib/postgres/errors.ts'
+import { tenantNow } from '#platform/test-time.ts'
 import { isUnfinished } from './order-item.ts'
 
 /** A program that repeats a call does so within minutes. A call after this time is a new top-up. */
@@ -42,7 +43,7 @@ export async function findUnnamedKey(
                and case when o.package_lines -> 0 ? 'periodNumDefaulted' then null
                      else (o.package_lines -> 0 ->> 'periodNum')::int end is not distinct from $5::int
                and (${isUnfinished('o')}
-                 or o.updated_at > clock_timestamp() - interval '${REPEATED_WITHIN}')
+                 or o.updated_at > ${tenantNow('$1', 'clock_timestamp()')} - interval '${REPEATED_WITHIN}')
              order by o.wallet_version limit 1) as unanswered, (
              select o.order_id from orders o where o.tenant_id = $1 and o.topped_up_profile_id = esim.profile_id
              order by o.wallet_version desc limit 1) as latest

@@ -20,7 +20,7 @@ export interface NewEvent {
   /** Matches the contract's schema for the event type. */
   content: object
   details?: EventDetails | undefined
-  /** The wire format calls it eventGenerateTime. */
+  /** The wire format calls it eventGenerateTime. Stored as the present if it is ahead, as test times are. */
   createdAt: Date
 }
 
@@ -69,11 +69,11 @@ export function recordEvents(tx: Tx, events: readonly NewEvent[]): void {
 export function eventsOf(source: string, details = 'null'): string {
   return `
   insert into events (tenant_id, notify_id, notify_type, order_id, content, details, created_at)
-  select tenant_id, notify_id, notify_type, order_id, content, ${details}::json, created_at from ${source}`
+  select tenant_id, notify_id, notify_type, order_id, content, ${details}::json, least(created_at, clock_timestamp()) from ${source}`
 }
 
 export function deliveriesOf(source: string): string {
-  // least(): a caller's fast clock must not delay the first attempt.
+  // least(): a caller's fast clock, or test time, must not delay the first attempt.
   return `
   insert into deliveries (tenant_id, notify_id, delivery_state, due_at)
   select e.tenant_id, e.notify_id, case when w.tenant_id is null then 'UNSENT' else 'PENDING' end,

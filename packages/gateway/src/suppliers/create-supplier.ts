@@ -23,6 +23,7 @@ import { zenditConfig } from '@dealer-esim/wholesalers/zendit/client.ts'
 import { zenditSupplier } from '@dealer-esim/wholesalers/zendit/zendit.ts'
 import type { Static, TSchema } from 'typebox'
 import type { Config } from '#platform/config/config.ts'
+import { tenantNow } from '#platform/test-time.ts'
 import { stockConfig, stockSupplier } from '#stock/stock.ts'
 import { maskOf, type NamedValue, recordableOutbound } from './recording/record-calls.ts'
 
@@ -68,7 +69,11 @@ function kindOf<Schema extends TSchema>(kind: {
 
 /** All types. A new one needs a folder, a line here and a chapter in the documentation. */
 const KINDS = {
-  sandbox: kindOf({ config: sandboxConfig, create: sandboxSupplier }),
+  sandbox: kindOf({
+    config: sandboxConfig,
+    create: (name, config, deps) =>
+      sandboxSupplier(name, config, { ...deps, nowOf: (tenantId) => tenantNow(tenantId, 'clock_timestamp()') }),
+  }),
   stock: kindOf({ config: stockConfig, create: stockSupplier }),
   es2plus: kindOf({
     config: es2plusConfig,

@@ -22,6 +22,10 @@ export interface Tenant {
   version: bigint
   /** The end of a move to or from another cell, until which requests are refused; null: the tenant has never moved. */
   fencedUntilMs: number | null
+  /** How far its test time is ahead (platform/test-time.ts). */
+  testOffsetMs: number
+  /** The real time of the last advance of the test time; null: never. */
+  testAdvancedAtMs: number | null
   /** Since a restore, until an operator releases it: every request is refused with 000002. */
   isInRecovery: boolean
   /** The other cell's nodes, if only that cell may serve the tenant; null: this cell serves it. */
@@ -72,6 +76,8 @@ export async function findTenant(
   const { text, values } = sql`
     select t.tenant_id, t.app_key, t.tenant_name as client_name, t.currency_code, t.status, t.ip_allowlist, t.qps_limit,
            t.unsigned_requests, t.version,
+           t.test_offset_ms::float8 as test_offset_ms,
+           date_part('epoch', t.test_time) * 1000 - t.test_offset_ms as test_advanced_at_ms,
            date_part('epoch', m.fenced_until) * 1000 as fenced_until_ms,
            case when m.fenced_until = 'infinity' and m.other_nodes <> '[]' then m.other_nodes end as served_by,
            ${raw(isInRecovery('t.tenant_id'))} as is_in_recovery,

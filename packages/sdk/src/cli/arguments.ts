@@ -1,4 +1,4 @@
-import { MalformedMoney, parseMoney } from '@dealer-esim/contract'
+import { CLOCK_ADVANCE_MAX_HOURS, MalformedMoney, parseMoney } from '@dealer-esim/contract'
 import { InvalidArgumentError } from 'commander'
 import { TIMER_MAX_MS } from '#options.ts'
 
@@ -32,6 +32,16 @@ export function durationMs(text: string): number {
   if (!match) throw new InvalidArgumentError('Write a time such as 250ms, 5s or 1m.')
   const value = Number(match[1]) * { ms: 1, s: 1000, m: 60_000 }[(match[2] ?? 's') as 'ms' | 's' | 'm']
   if (value > TIMER_MAX_MS) throw new InvalidArgumentError(`The longest time is ${TIMER_MAX_MS}ms (24 days).`)
+  return value
+}
+
+/** `24h`, `7d` → hours. A number alone is hours. */
+export function hours(text: string): number {
+  const match = /^(\d{1,5})(h|d)?$/.exec(text)
+  const value = Number(match?.[1]) * (match?.[2] === 'd' ? 24 : 1)
+  if (!match || value < 1 || value > CLOCK_ADVANCE_MAX_HOURS) {
+    throw new InvalidArgumentError(`Write a time such as 24h or 7d, at most ${CLOCK_ADVANCE_MAX_HOURS}h.`)
+  }
   return value
 }
 

@@ -23,6 +23,14 @@ export const SANDBOX_PRODUCTS = {
   actionUnknown: 'SANDBOX_ACTION_UNKNOWN',
 } as const
 
+/** What the sandbox is called with: its name, its books, and the time of a tenant's eSIMs. */
+export interface Sandbox {
+  name: string
+  db: Db
+  /** SQL: the present of a tenant. */
+  nowOf(tenantId: string): string
+}
+
 /** A record of an eSIM or a top-up that was requested. */
 export interface IssuedRow {
   key: string
@@ -57,12 +65,12 @@ export function iccidOf(row: Pick<IssuedRow, 'iccidNumber'>): string {
  * nothing, and tests can count the requests.
  */
 export async function act(
-  db: Db,
-  name: string,
+  sandbox: Sandbox,
   action: EsimAction,
   esim: SuppliedEsim,
   actionKey: string,
 ): Promise<ActionOutcome> {
+  const { db, name } = sandbox
   const [issued] = await findIssued(db, name, [esim.key])
   // An operator may have recorded an eSIM other than the one issued under this key.
   if (issued?.answer !== 'ISSUED' || iccidOf(issued) !== esim.iccid) {
@@ -70,8 +78,8 @@ export async function act(
   }
   const [record] = await db.query<{ answer: Answer }>({
     name: `sandbox-${action.toLowerCase()}`,
-    text: recordStatement(action),
-    values: [name, actionKey, esim.key, action, answerOf(issued.productCode)],
+    text: recordStatement(action, sandbox),
+    values: [name, actionKey, esim.key, action, answerOf(issued.productCode), esim.tenantId],
   })
   await failpoint('sandbox.acted')
   switch (record!.answer) {
@@ -96,23 +104,23 @@ function answerOf(productCode: string): Answer {
 const ALIVE = 'e.cancelled_at is null and e.revoked_at is null'
 
 /** What each action changes on an eSIM, and the state that allows it. An action that is already done is answered as done. */
-const CHANGES: Record<EsimAction, { set: string; allowed: string }> = {
+const CHANGES: Record<EsimAction, { set(now: string): string; allowed: string }> = {
   CANCEL: {
-    set: 'cancelled_at = coalesce(cancelled_at, now())',
+    set: (now) => `cancelled_at = coalesce(cancelled_at, ${now})`,
     allowed: `e.cancelled_at is not null or ${ALIVE} and not exists (
       select from sandbox_issued t
       where t.supplier = e.supplier and t.topped_up_key = e.key and t.answer <> 'REFUSED')`,
   },
-  SUSPEND: { set: 'suspended_at = coalesce(suspended_at, now())', allowed: ALIVE },
+  SUSPEND: { set: (now) => `suspended_at = coalesce(suspended_at, ${now})`, allowed: ALIVE },
   UNSUSPEND: {
-    set: `suspended_for = suspended_for + coalesce(now() - suspended_at, '0'), suspended_at = null`,
+    set: (now) => `suspended_for = suspended_for + coalesce(${now} - suspended_at, '0'), suspended_at = null`,
     allowed: ALIVE,
   },
-  REVOKE: { set: 'revoked_at = coalesce(revoked_at, now())', allowed: 'e.cancelled_at is null' },
+  REVOKE: { set: (now) => `revoked_at = coalesce(revoked_at, ${now})`, allowed: 'e.cancelled_at is null' },
 }
 
 /** Locks the eSIM, records the request, and changes the eSIM if the request is the first with its key. */
-const recordStatement = (action: EsimAction) => `
+const recordStatement = (action: EsimAction, { nowOf }: Sandbox) => `
   with esim as (
     select e.key, ${CHANGES[action].allowed} as allowed
     from sandbox_issued e where e.supplier = $1 and e.key = $3 for no key update
@@ -122,7 +130,7 @@ const recordStatement = (action: EsimAction) => `
     on conflict (supplier, key) do update set requests = sandbox_actions.requests + 1
     returning answer, requests
   ), change as (
-    update sandbox_issued set ${CHANGES[action].set}
+    update sandbox_issued set ${CHANGES[action].set(nowOf('$6::uuid'))}
     from record where supplier = $1 and sandbox_issued.key = $3 and record.requests = 1 and record.answer <> 'REFUSED'
   )
   select answer from record`

@@ -4,8 +4,8 @@ import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
 import Type, { type Static } from 'typebox'
 import type { CancelOutcome, Outcome, SuppliedEsim, Supplier, SupplierRequest } from '#supplier.ts'
-import { act, findIssued, type IssuedRow, iccidOf, SANDBOX_PRODUCTS } from './sandbox-records.ts'
-import { reportUsage, USAGE_MS } from './sandbox-usage.ts'
+import { act, findIssued, type IssuedRow, iccidOf, SANDBOX_PRODUCTS, type Sandbox } from './sandbox-records.ts'
+import { foreseeUsage, reportUsage, USAGE_MS } from './sandbox-usage.ts'
 
 /** Defaults for settings that a configuration leaves out. */
 const DEFAULTS = {
@@ -63,8 +63,10 @@ const MATCHING_ID_LENGTH = 32
 export function sandboxSupplier(
   name: string,
   config: SandboxConfig,
-  { db, linkKey }: { db: Db; linkKey: Buffer },
+  { db, linkKey, nowOf = () => 'clock_timestamp()' }: { db: Db; linkKey: Buffer; nowOf?: Sandbox['nowOf'] },
 ): Supplier {
+  const sandbox: Sandbox = { name, db, nowOf }
+  const usageMs = config.usageMs ?? DEFAULTS.usageMs
   const matchingIdOf = (key: string) =>
     createHmac('sha256', linkKey)
       .update(`sandbox\n${name}\n${key}`)
@@ -82,7 +84,7 @@ export function sandboxSupplier(
     if (slow) await delay(config.slowMs ?? DEFAULTS.slowMs)
     const rows = await db.query<IssuedRow>({
       name: 'sandbox-issue',
-      text: ISSUE,
+      text: issueStatement(sandbox),
       values: issueValues(name, requests),
     })
     await failpoint('sandbox.issued')
@@ -110,17 +112,21 @@ export function sandboxSupplier(
       const keys = requests.map((request) => request.key)
       return outcomesOf(requests, await findIssued(db, name, keys))
     },
-    cancel: (esim, actionKey) => cancel(db, name, esim, actionKey),
-    suspend: (esim, actionKey) => act(db, name, 'SUSPEND', esim, actionKey),
-    unsuspend: (esim, actionKey) => act(db, name, 'UNSUSPEND', esim, actionKey),
-    revoke: (esim, actionKey) => act(db, name, 'REVOKE', esim, actionKey),
-    report: (esims) => reportUsage(db, name, config.usageMs ?? DEFAULTS.usageMs, esims),
+    cancel: (esim, actionKey) => cancel(sandbox, esim, actionKey),
+    suspend: (esim, actionKey) => act(sandbox, 'SUSPEND', esim, actionKey),
+    unsuspend: (esim, actionKey) => act(sandbox, 'UNSUSPEND', esim, actionKey),
+    revoke: (esim, actionKey) => act(sandbox, 'REVOKE', esim, actionKey),
+    report: (esims) => reportUsage(sandbox, usageMs, esims),
     sendSms: async () => ({ kind: 'done' }),
     testing: {
+      foreseeReports: (tx, esims, thresholds) => foreseeUsage({ ...sandbox, db: tx }, usageMs, esims, thresholds),
       async settle(requests, outcome) {
         const answers = requests.map(() => (outcome === 'DELIVERED' ? 'ISSUED' : 'REFUSED'))
         const values = issueValues(name, requests).with(3, answers)
-        return outcomesOf(requests, await db.query<IssuedRow>({ name: 'sandbox-settle', text: SETTLE, values }))
+        return outcomesOf(
+          requests,
+          await db.query<IssuedRow>({ name: 'sandbox-settle', text: settleStatement(sandbox), values }),
+        )
       },
     },
     test: async () => undefined,
@@ -175,6 +181,7 @@ function issueValues(name: string, requests: SupplierRequest[]): unknown[] {
     requests.map((request) => request.productCode),
     requests.map(answerOf),
     requests.map((request) => request.topUp?.key ?? null),
+    requests.map((request) => request.tenantId),
   ]
 }
 
@@ -193,26 +200,28 @@ function answerOf({ productCode, itemNo }: SupplierRequest): IssuedRow['answer']
 }
 
 /** A top-up of an eSIM that was cancelled or revoked is refused. */
-const RECORD = `
-  insert into sandbox_issued (supplier, key, product_code, answer, topped_up_key)
+const recordStatement = ({ nowOf }: Sandbox) => `
+  insert into sandbox_issued (supplier, key, product_code, answer, topped_up_key, issued_at)
   select $1, r.key, r.product_code,
     case when r.topped_up_key is not null and exists (
            select from sandbox_issued e where e.supplier = $1 and e.key = r.topped_up_key
              and (e.cancelled_at is not null or e.revoked_at is not null))
       then 'REFUSED' else r.answer end,
-    r.topped_up_key
-  from unnest($2::text[], $3::text[], $4::text[], $5::text[]) as r (key, product_code, answer, topped_up_key)
+    r.topped_up_key, ${nowOf('r.tenant_id')}
+  from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::uuid[])
+    as r (key, product_code, answer, topped_up_key, tenant_id)
   on conflict (supplier, key) do update`
 const RETURNED = 'returning key, product_code, answer, iccid_number'
 
-const ISSUE = `${RECORD} set requests = sandbox_issued.requests + 1 ${RETURNED}`
+const issueStatement = (sandbox: Sandbox) =>
+  `${recordStatement(sandbox)} set requests = sandbox_issued.requests + 1 ${RETURNED}`
 
 /** What was answered stays; only a lost answer is found at last. */
-const SETTLE = `${RECORD} set
+const settleStatement = (sandbox: Sandbox) => `${recordStatement(sandbox)} set
   answer = case when sandbox_issued.answer = 'LOST' then excluded.answer else sandbox_issued.answer end ${RETURNED}`
 
 /** An eSIM that no dealer has is cancelled under its own key. */
-async function cancel(db: Db, name: string, esim: SuppliedEsim, actionKey?: string): Promise<CancelOutcome> {
-  const outcome = await act(db, name, 'CANCEL', esim, actionKey ?? `${esim.key}-cancel`)
+async function cancel(sandbox: Sandbox, esim: SuppliedEsim, actionKey?: string): Promise<CancelOutcome> {
+  const outcome = await act(sandbox, 'CANCEL', esim, actionKey ?? `${esim.key}-cancel`)
   return outcome.kind === 'done' ? { kind: 'cancelled' } : outcome
 }

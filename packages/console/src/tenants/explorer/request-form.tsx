@@ -49,6 +49,7 @@ const EXAMPLES: Record<OperationName, () => object> = {
   'esim/usage/query': () => ({ esimTranNoList: ['E-1'] }),
   'test/balance/set': () => ({ balance: 1_000_000 }),
   'test/esim/update': () => ({ esimTranNo: 'E-1', smdpStatus: 'ENABLED', usedPercent: 80 }),
+  'test/clock/advance': () => ({ hours: 24 }),
   'test/order/resolve': () => ({ orderNo: 'O-1', outcome: 'DELIVERED' }),
 }
 

@@ -247,6 +247,7 @@ const METHODS: Record<OperationName, string> = {
   'esim/usage/query': 'usage',
   'test/balance/set': 'test.setBalance',
   'test/esim/update': 'test.updateEsim',
+  'test/clock/advance': 'test.advanceClock',
   'test/order/resolve': 'test.resolveOrder',
 }
 

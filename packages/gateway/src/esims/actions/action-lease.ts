@@ -21,12 +21,13 @@ export interface HeldAction {
   action: Action
   order: LockedOrder
   now: Date
+  databaseNow: Date
 }
 
 /** Locks the eSIM's order, and before it the wallet if a refund may follow. @returns undefined if the lease is lost */
 export async function lockHeld(tx: Tx, job: ActionJob, mayRefund: boolean): Promise<HeldAction | undefined> {
   const lock = mayRefund ? lockWalletAndOrders : lockOrders
-  const [{ orders, now }, [action]] = await Promise.all([
+  const [{ orders, now, databaseNow }, [action]] = await Promise.all([
     lock(tx, job.tenantId, [job.orderId]),
     tx.query<Action>({
       name: 'actions-held',
@@ -36,7 +37,7 @@ export async function lockHeld(tx: Tx, job: ActionJob, mayRefund: boolean): Prom
       values: [job.tenantId, job.actionId, job.leaseToken],
     }),
   ])
-  return action && { action, order: orders.get(job.orderId)!, now }
+  return action && { action, order: orders.get(job.orderId)!, now, databaseNow }
 }
 
 /** Does work while renewing the lease. */

@@ -67,7 +67,7 @@ async function beginAttempt(deps: ActionDeps, job: ActionJob, { supplier }: Conf
   return deps.db.tx(async (tx): Promise<Begun> => {
     const held = await lockHeld(tx, job, false)
     if (held === undefined) return { ended: undefined }
-    const { action, order, now } = held
+    const { action, order, now, databaseNow } = held
     const message = whyImpossible(action, order)
     if (message !== undefined) {
       await changeAction(tx, deps, tenantId, { action, order, change: { to: 'REFUSED', message } }, now)
@@ -78,7 +78,7 @@ async function beginAttempt(deps: ActionDeps, job: ActionJob, { supplier }: Conf
       name: 'actions-attempt',
       text: `insert into supplier_attempts (tenant_id, attempt_id, order_id, item_no, supplier, operation, lease_token,
                started_at) values ($1, $2, $3, $4, $5, $6, $7, $8)`,
-      values: [tenantId, attemptId, orderId, action.itemNo, supplier.name, action.action, job.leaseToken, now],
+      values: [tenantId, attemptId, orderId, action.itemNo, supplier.name, action.action, job.leaseToken, databaseNow],
     })
     tx.send({
       name: 'actions-attempted',

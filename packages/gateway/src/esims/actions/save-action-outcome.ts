@@ -68,8 +68,9 @@ async function save(
       if (outcome.kind === 'done') await alertIfRefused(tx, deps, job)
       return { result: outcome, eventsToSend: false }
     }
-    const { action, order, now } = held
-    const callsEndInMs = outcome.kind === 'refused' ? (await readCallsEndAt(tx, deps, job, action)) - now.getTime() : 0
+    const { action, order, now, databaseNow } = held
+    const callsEndInMs =
+      outcome.kind === 'refused' ? (await readCallsEndAt(tx, deps, job, action)) - databaseNow.getTime() : 0
     if (outcome.kind === 'unknown' || callsEndInMs > 0) {
       const backoffMs = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (action.attempts - 1))
       const waitMs = Math.max(backoffMs, callsEndInMs)
@@ -139,7 +140,7 @@ async function waitOrReview(
   tx: Tx,
   deps: ActionDeps,
   tenantId: string,
-  { action, order, now }: HeldAction,
+  { action, order, now, databaseNow }: HeldAction,
   { message, waitMs, giveUpAfterMs }: { message: string; waitMs: number; giveUpAfterMs: number },
 ): Promise<boolean> {
   const openMs = now.getTime() - action.createdAt.getTime()
@@ -147,7 +148,7 @@ async function waitOrReview(
   const isLate = openMs >= giveUpAfterMs
   const reviewWaitMs = Math.min(REVIEW_WAIT_MAX_MS, Math.max(REVIEW_WAIT_MIN_MS, openMs))
   const nextMs = isLate ? reviewWaitMs : Math.min(waitMs, giveUpAfterMs - openMs)
-  const dueAt = new Date(now.getTime() + Math.ceil(nextMs))
+  const dueAt = new Date(databaseNow.getTime() + Math.ceil(nextMs))
   if (isLate && !isReviewed) {
     await changeAction(tx, deps, tenantId, { action, order, change: { to: 'UNDER_REVIEW', message, dueAt } }, now)
     const what = `${action.supplier} did not answer the ${nameOf(action)} in time. Nothing will be refunded until it does.`

@@ -4,6 +4,7 @@ import { type Loop, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
 import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
 import type { LoopMetrics } from '@dealer-esim/lib/telemetry/metrics.ts'
 import { isHeld } from '#platform/held-tenants.ts'
+import { nowOfTenantRow, tenantNow } from '#platform/test-time.ts'
 import { applyEachReport, type ProfileDeps } from '../apply-reports.ts'
 
 export interface LifeDeps extends ProfileDeps {
@@ -45,7 +46,7 @@ export async function expireProfiles(deps: LifeDeps, tenantId: string, signal?: 
       name: 'profiles-expired',
       // The time as text: a Date would lose its microseconds.
       text: `select order_id, profile_id, (${EXPIRY})::text as ended_at from profiles
-             where tenant_id = $1 and ${EXPIRED} and (${EXPIRY}, profile_id) > ($3::timestamptz, $4::uuid)
+             where tenant_id = $1 and ${expired(tenantNow('$1'))} and (${EXPIRY}, profile_id) > ($3::timestamptz, $4::uuid)
              order by ${EXPIRY}, profile_id limit $2`,
       values: [tenantId, BATCH_MAX, last.endedAt, last.profileId],
     })
@@ -57,7 +58,7 @@ export async function expireProfiles(deps: LifeDeps, tenantId: string, signal?: 
 }
 
 const EXPIRY = `case esim_status when 'GOT_RESOURCE' then install_before else expired_time end`
-const EXPIRED = `esim_status in ('GOT_RESOURCE', 'IN_USE') and ${EXPIRY} <= now()`
+const expired = (now: string) => `esim_status in ('GOT_RESOURCE', 'IN_USE') and ${EXPIRY} <= ${now}`
 
 /**
  * Finds the next tenant with an eSIM that has expired. One statement probes the index of expiry times once per tenant; with
@@ -68,7 +69,7 @@ async function findNextExpiring(db: Db, after: string): Promise<string | undefin
   const [next] = await db.query<{ tenantId: string }>({
     name: 'profiles-next-expiring',
     text: `select t.tenant_id from tenants t
-           cross join lateral (select from profiles where tenant_id = t.tenant_id and ${EXPIRED} limit 1) due
+           cross join lateral (select from profiles where tenant_id = t.tenant_id and ${expired(nowOfTenantRow('t'))} limit 1) due
            where t.tenant_id > $1 and not ${isHeld('t.tenant_id')} order by t.tenant_id limit 1`,
     values: [after],
   })

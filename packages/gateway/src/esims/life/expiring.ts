@@ -1,6 +1,7 @@
 import { LOWEST_UUID } from '@dealer-esim/lib/ids.ts'
 import { type Loop, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
 import { isHeld } from '#platform/held-tenants.ts'
+import { tenantNow } from '#platform/test-time.ts'
 import { endpointsToRescan, finishRescan } from '#webhooks/endpoint/endpoint.ts'
 import { applyEachReport } from '../apply-reports.ts'
 import type { LifeDeps } from './expire.ts'
@@ -21,20 +22,32 @@ export function expiryNoticeLoop(deps: LifeDeps): Loop {
 export async function recordExpiryNotices(deps: LifeDeps, signal: AbortSignal): Promise<void> {
   await applyChangedHours(deps, signal)
   await recordDue(deps, signal)
+  for (const tenantId of await listAdvancedTenants(deps)) await recordDue(deps, signal, tenantId)
 }
 
-async function recordDue(deps: LifeDeps, signal: AbortSignal): Promise<void> {
+/** Tenants whose test time is ahead. Their notices are due by their own time. */
+async function listAdvancedTenants({ db }: Pick<LifeDeps, 'db'>): Promise<string[]> {
+  const rows = await db.query<{ tenantId: string }>({
+    name: 'tenants-advanced',
+    text: `select tenant_id from tenants where test_offset_ms > 0 and not ${isHeld('tenants.tenant_id')} order by tenant_id`,
+  })
+  return rows.map(({ tenantId }) => tenantId)
+}
+
+/** @param only one whose test time is ahead; absent: all, by the database's time */
+async function recordDue(deps: LifeDeps, signal: AbortSignal, only?: string): Promise<void> {
   // Each query continues after the last eSIM, so that an eSIM that cannot be saved does not block later ones.
   let last = { dueAt: '-infinity', profileId: LOWEST_UUID }
   for (;;) {
     const due = await deps.db.query<{ dueAt: string; tenantId: string; orderId: string; profileId: string }>({
-      name: 'profiles-notices-due',
+      name: only === undefined ? 'profiles-notices-due' : 'profiles-notices-due-test',
       // The time as text: a Date would lose its microseconds.
       text: `select expiry_notice_at::text as due_at, tenant_id, order_id, profile_id from profiles
-             where expiry_notice_at <= now() and (expiry_notice_at, profile_id) > ($1::timestamptz, $2::uuid)
+             where ${only === undefined ? 'expiry_notice_at <= now()' : `tenant_id = $4 and expiry_notice_at <= ${tenantNow('$4')}`}
+               and (expiry_notice_at, profile_id) > ($1::timestamptz, $2::uuid)
                and not ${isHeld('profiles.tenant_id')}
              order by expiry_notice_at, profile_id limit $3`,
-      values: [last.dueAt, last.profileId, BATCH_MAX],
+      values: [last.dueAt, last.profileId, BATCH_MAX, ...(only === undefined ? [] : [only])],
     })
     for (const tenantId of new Set(due.map((row) => row.tenantId))) {
       const own = due.filter((row) => row.tenantId === tenantId)

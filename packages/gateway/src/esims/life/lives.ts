@@ -38,7 +38,7 @@ const WRITE = `
     expiry_sequence = c.expiry_sequence, expiry_alerted_hours = c.expiry_alerted_hours,
     expiry_notice_at = c.expiry_notice_at, poll_every_s = c.poll_every_s,
     poll_at = case when p.poll_every_s = c.poll_every_s or p.poll_at is null then p.poll_at
-      else $3::timestamptz + c.poll_every_s * interval '1 second' end,
+      else clock_timestamp() + c.poll_every_s * interval '1 second' end,
     updated_at = case when (p.esim_status, p.smdp_status, p.smdp_status_time, p.eid, p.total_volume, p.order_usage,
         p.usage_update_time, p.total_duration, p.installation_time, p.activate_time, p.expired_time)
       is distinct from (c.esim_status, c.smdp_status, c.smdp_status_time, c.eid, c.total_volume, c.order_usage,

@@ -1,4 +1,5 @@
 import { createToken, readToken } from '@dealer-esim/lib/crypto.ts'
+import { tenantNow } from '#platform/test-time.ts'
 
 /*
  * The public links to an eSIM: PUBLIC_URL/qr/TOKEN, its QR code, and PUBLIC_URL/share/TOKEN, the traveller's page. A token
@@ -66,7 +67,7 @@ function uuidOf(bytes: Buffer): string {
 export const SHARE_ALIVE = `(p.esim_status not in ('CANCEL', 'REVOKED') and coalesce(
     case when p.esim_status = 'UNUSED_EXPIRED' then coalesce(p.install_before, p.expired_time) else p.expired_time end,
     case when p.esim_status in ('UNUSED_EXPIRED', 'USED_EXPIRED') then p.updated_at end,
-    'infinity') > now() - interval '90 days')`
+    'infinity') > ${tenantNow('p.tenant_id')} - interval '90 days')`
 
 /**
  * SQL for profiles p: true while it is not installed, so its codes are shown. An eSIM in use is installed, unless its SM-DP+

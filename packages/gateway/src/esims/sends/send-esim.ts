@@ -26,6 +26,7 @@ import {
   type Traveller,
 } from '#orders/traveller.ts'
 import { audit, type By } from '#platform/audit/audit.ts'
+import { nowOfTenantRow } from '#platform/test-time.ts'
 import { lockWallet, touchWallet } from '#wallet/ledger/lock-wallets.ts'
 import { type EsimReference, findEsim, matchesReference } from '../actions/action-esim.ts'
 import { findByTransactionId, type StoredSend } from '../actions/earlier-use.ts'
@@ -214,7 +215,8 @@ async function insertSend(
     select ${tenantId}, ${sendId}, ${input.transactionId}, ${by?.actor ?? null}, ${esim.orderId}, ${esim.itemNo},
       ${esim.profileId}, ${generation}, ${sealed.recipientHash}, ${sealed.traveller}, ${input.brand ?? null},
       ${input.language ?? null}, now.at, now.at
-    from (select date_trunc('milliseconds', clock_timestamp()) as at) now
+    from (select ${raw(nowOfTenantRow('t', "date_trunc('milliseconds', clock_timestamp())"))} as at
+          from tenants t where t.tenant_id = ${tenantId}) now
     returning created_at as now`)
   return row!
 }

@@ -6,7 +6,7 @@ import { insertProfiles, type NewProfile } from '#esims/insert-profiles.ts'
 import type { AddedPackage } from '#esims/life/esim-lifecycle.ts'
 import { applyTopUp } from '#esims/life/lives.ts'
 import { changeOrders, type OrderChange } from '#orders/change-order.ts'
-import type { KeptOrder, LockedItem, LockedOrder } from '#orders/lock-orders.ts'
+import type { KeptOrder, LockedItem, LockedOrder, LockedOrders } from '#orders/lock-orders.ts'
 import { allowanceOf, isOpen } from '#orders/order-item.ts'
 import { refundItems } from '#orders/refund.ts'
 import type { Suppliers } from '#suppliers/supplier-registry.ts'
@@ -52,6 +52,7 @@ export class OutcomeBatch {
   readonly #deps: OutcomeDeps
   readonly #tenantId: string
   readonly #now: Date
+  readonly #tenantNow: Date
   readonly #findPackage: (packageCode: string) => CataloguePackage | undefined
   readonly #items = new Map<LockedItem, string>()
   readonly #profiles: NewProfile[] = []
@@ -65,12 +66,13 @@ export class OutcomeBatch {
   constructor(
     deps: OutcomeDeps,
     tenantId: string,
-    now: Date,
+    { now, databaseNow }: Pick<LockedOrders, 'now' | 'databaseNow'>,
     findPackage: (packageCode: string) => CataloguePackage | undefined,
   ) {
     this.#deps = deps
     this.#tenantId = tenantId
-    this.#now = now
+    this.#now = databaseNow
+    this.#tenantNow = now
     this.#findPackage = findPackage
   }
 
@@ -219,11 +221,11 @@ export class OutcomeBatch {
     orders: Map<string, LockedOrder>,
     esimOrders: ReadonlyMap<string, LockedOrder> = new Map(),
   ): Promise<{ eventsToSend: boolean; isTopUpDue: boolean }> {
-    const [deps, tenantId, now] = [this.#deps, this.#tenantId, this.#now]
+    const [deps, tenantId, now, tenantNow] = [this.#deps, this.#tenantId, this.#now, this.#tenantNow]
     const items = [...this.#items].map(([item, orderId]) => ({ orderId, item }))
     writeItems(tx, tenantId, items, now)
     await failpoint('fulfilment.items-written')
-    const inserted = insertProfiles(tx, deps, tenantId, this.#profiles)
+    const inserted = insertProfiles(tx, deps, tenantId, this.#profiles, tenantNow.getTime() - now.getTime())
     for (const [index, profile] of inserted.entries()) {
       orders.get(this.#profiles[index]!.orderId)!.profiles.push(profile)
     }
@@ -241,7 +243,7 @@ export class OutcomeBatch {
       const release = this.#releases.get(order.orderId)
       return { order, profilesChanged: delivered.has(order.orderId), ...(release ? { release } : {}) }
     })
-    const eventsToSend = changeOrders(tx, deps, tenantId, changes, now) || eventsOfTopUps
+    const eventsToSend = changeOrders(tx, deps, tenantId, changes, tenantNow) || eventsOfTopUps
     return { eventsToSend, isTopUpDue: await wakeNextTopUps(tx, tenantId, this.#decidedTopUps(orders)) }
   }
 
@@ -251,7 +253,7 @@ export class OutcomeBatch {
     for (const { profileId, added } of this.#topUps) {
       const order = [...esimOrders.values()].find(({ profiles }) => profiles.some((p) => p.profileId === profileId))
       if (order === undefined) throw new Error(`the order of eSIM ${profileId} is not locked: it cannot be topped up`)
-      const isApplied = await applyTopUp(tx, this.#deps, this.#tenantId, { order, profileId, added }, this.#now)
+      const isApplied = await applyTopUp(tx, this.#deps, this.#tenantId, { order, profileId, added }, this.#tenantNow)
       if (isApplied) eventsToSend = true
     }
     return eventsToSend

@@ -83,7 +83,7 @@ async function saveKept(saving: Saving, results: readonly ItemResult[]): Promise
       useGenericPlans(tx)
       refuseEsimsResolvedElsewhere(tx, deps.linkKey, results)
       expectKeptOrders(tx, tenantId, kept, lease.leaseToken)
-      return writeOutcomes(tx, saving, results, { orders, esimOrders: new Map(), now })
+      return writeOutcomes(tx, saving, results, { orders, esimOrders: new Map(), now, databaseNow: now })
     })
   } catch (error) {
     if (sqlState(error) !== NOT_AS_EXPECTED) throw error
@@ -123,21 +123,21 @@ async function writeOutcomes(
   tx: Tx,
   { deps, tenantId, lease, catalogue }: Saving,
   results: readonly ItemResult[],
-  { orders, esimOrders, now }: LockedOrders,
+  { orders, esimOrders, now, databaseNow }: LockedOrders,
 ): Promise<Saved> {
   if (lease.leaseToken !== undefined) {
     for (const order of orders.values()) applyUnwritten(order, lease.unwritten(order.orderId))
   }
   const held = results.filter((result) => orders.has(result.orderId))
-  const batch = new OutcomeBatch(deps, tenantId, now, (code) => catalogue.find(code))
+  const batch = new OutcomeBatch(deps, tenantId, { now, databaseNow }, (code) => catalogue.find(code))
   for (const result of held) batch.apply(orders.get(result.orderId)!, result)
-  finishAttempts(tx, tenantId, held, now)
+  finishAttempts(tx, tenantId, held, databaseNow)
   await failpoint('fulfilment.outcome-half-written')
   const nextDueAt = batch.release(orders, lease)
   const { eventsToSend, isTopUpDue } = await batch.write(tx, orders, esimOrders)
   await failpoint('fulfilment.before-outcome-commit')
   const lost = results.filter((result) => !orders.has(result.orderId))
-  return { lost, nextDueAt: isTopUpDue ? now : nextDueAt, eventsToSend }
+  return { lost, nextDueAt: isTopUpDue ? databaseNow : nextDueAt, eventsToSend }
 }
 
 /**
@@ -156,7 +156,7 @@ export async function saveAsked(
   lease.takeKept(orderIds) // the rows are about to be written, which makes the kept orders stale
   await failpoint('fulfilment.before-asked')
   const eventsToSend = await deps.db.tx(async (tx) => {
-    const { orders, now } = await lockOrders(tx, tenantId, orderIds, lease.leaseToken)
+    const { orders, now, databaseNow } = await lockOrders(tx, tenantId, orderIds, lease.leaseToken)
     const asked = [...orders.values()].map((order) => ({
       order,
       items: applyUnwritten(order, lease.unwritten(order.orderId)),
@@ -165,7 +165,7 @@ export async function saveAsked(
       tx,
       tenantId,
       asked.flatMap(({ order: { orderId }, items }) => items.map((item) => ({ orderId, item }))),
-      now,
+      databaseNow,
     )
     const changes = asked.map(({ order }) => ({ order, profilesChanged: false }))
     await failpoint('fulfilment.asked-half-written')

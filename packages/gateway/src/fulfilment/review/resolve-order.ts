@@ -58,7 +58,13 @@ export async function resolveOrder(
       lockResolving(tx)
     }
     const esimOrderIds = verdict.kind === 'toppedUp' ? await listEsimOrders(tx, tenantId, [orderId]) : []
-    const { orders, esimOrders, now } = await lockWalletAndOrders(tx, tenantId, [orderId], undefined, esimOrderIds)
+    const { orders, esimOrders, now, databaseNow } = await lockWalletAndOrders(
+      tx,
+      tenantId,
+      [orderId],
+      undefined,
+      esimOrderIds,
+    )
     const order = orders.get(orderId)
     if (order === undefined) throw notFound('order')
     refuseOtherKind(order, verdict)
@@ -66,7 +72,7 @@ export async function resolveOrder(
     const items = underReview(order, resolution.itemNos)
     const assigned = verdict.kind === 'delivered' ? assignEsims(verdict.esims, orderId, items) : []
     if (assigned.length > 0) await refuseTakenEsims(tx, deps.linkKey, assigned)
-    const batch = new OutcomeBatch(deps, tenantId, now, (code) => catalogue.find(code))
+    const batch = new OutcomeBatch(deps, tenantId, { now, databaseNow }, (code) => catalogue.find(code))
     for (const [index, item] of items.entries()) {
       const { supplier, inDoubtAt, retryAt } = item
       // A supplier may have bought it, or, if nobody asks it again, may have done so before a restore.
@@ -82,10 +88,10 @@ export async function resolveOrder(
         const message = `The supplier is currently being asked about item ${item.itemNo}. Try again in a minute.`
         throw new Refusal(409, 'BEING_ASKED', message)
       }
-      batch.applyTransition(order, item, transitionOf(verdict, assigned[index], now), supplier)
+      batch.applyTransition(order, item, transitionOf(verdict, assigned[index], databaseNow), supplier)
       if (verdict.kind === 'refused' && mayArrive && supplier !== null) {
         const { itemNo, productCode } = item
-        watchItem(tx, tenantId, { orderId, itemNo, purpose: 'REFUNDED_IN_DOUBT', supplier, productCode }, now)
+        watchItem(tx, tenantId, { orderId, itemNo, purpose: 'REFUNDED_IN_DOUBT', supplier, productCode }, databaseNow)
       }
       if (verdict.kind === 'retry') Object.assign(item, { requestedAt: null, attempts: 1 })
     }

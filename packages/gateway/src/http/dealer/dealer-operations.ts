@@ -8,8 +8,9 @@ import { listDevices } from '#esims/devices.ts'
 import { queryUsage } from '#esims/esim-usage.ts'
 import { listProfiles } from '#esims/list-profiles.ts'
 import { getOrderWithProfiles } from '#esims/query-order.ts'
-import { reportTestEsim } from '#esims/report-test-esim.ts'
 import { sendEsim } from '#esims/sends/send-esim.ts'
+import { advanceClock } from '#esims/testing/advance-clock.ts'
+import { reportTestEsim } from '#esims/testing/report-test-esim.ts'
 import { resolveTestOrder } from '#fulfilment/review/resolve-test-order.ts'
 import { listOrders } from '#orders/reading/list-orders.ts'
 import type { Admitted } from '#tenants/admission/admission.ts'
@@ -45,7 +46,7 @@ export const operations: Operations = {
     return { data: await getOrderWithProfiles(deps, tenant.tenantId, request) }
   },
   async 'esim/profile/list'(deps, { tenant, request }) {
-    return { data: await listProfiles(deps, tenant.tenantId, request) }
+    return { data: await listProfiles(deps, tenant.tenantId, request, tenant) }
   },
   async 'esim/profile/send'(deps, { tenant, request }) {
     const { answer, isReplay } = await sendEsim(deps, tenant.tenantId, request)
@@ -72,7 +73,7 @@ export const operations: Operations = {
     return { data: await testWebhook(deps, tenant.tenantId, request.notifyType) }
   },
   async 'order/list'(deps, { tenant, request }) {
-    return { data: await listOrders(deps, tenant.tenantId, request) }
+    return { data: await listOrders(deps, tenant.tenantId, request, tenant) }
   },
   async 'account/statement'(deps, { tenant, request }) {
     return { data: await listStatement(deps, tenant.tenantId, request) }
@@ -91,6 +92,9 @@ export const operations: Operations = {
   },
   async 'test/esim/update'(deps, { tenant, request }) {
     return { data: await reportTestEsim(deps, tenant.tenantId, request) }
+  },
+  async 'test/clock/advance'(deps, { tenant, request }) {
+    return { data: await advanceClock(deps, tenant.tenantId, request) }
   },
   async 'test/order/resolve'(deps, { tenant, request }) {
     await resolveTestOrder(deps, tenant.tenantId, request)

@@ -12,6 +12,7 @@ import type { ErrorParts } from '@dealer-esim/lib/api-error.ts'
 import { groupBy } from '@dealer-esim/lib/batch.ts'
 import { timeOfUuid } from '@dealer-esim/lib/ids.ts'
 import type { Offer, Snapshot } from '#catalogue/catalogue.ts'
+import { tenantTime } from '#platform/test-time.ts'
 import type { Suppliers } from '#suppliers/supplier-registry.ts'
 import type { KeySpending } from '#tenants/keys/key-spending.ts'
 import { type LowBalanceChange, lowBalancePercent } from '#wallet/ledger/balance.ts'
@@ -20,7 +21,7 @@ import { itemPriceOf, type PackageLine } from '../order-item.ts'
 import type { SentTo } from '../recipient-limit.ts'
 import { type HandOver, withHandOver } from '../traveller.ts'
 import { exceededLimit } from './exceeded-limit.ts'
-import { refuseHandOver, withRecipients } from './hand-over.ts'
+import { refuseHandOver, withRecipients } from './write-sends.ts'
 import {
   hasSameContent,
   type NewOrderInput,
@@ -47,6 +48,7 @@ export interface ExistingOrder {
   currencyCode: string
   balanceAfter: bigint
   packageLines: PackageLine[]
+  createdAt: Date
 }
 
 /** A new order, ready to be written. */
@@ -127,7 +129,10 @@ export function decideBatch(
  * with the same transactionId is decided independently.
  */
 export function decideWallet(before: Wallet, inputs: readonly OrderInput[], context: DecisionContext) {
-  const now = later(context.now, before.updatedAt) // the times of a wallet's movements never decrease
+  const now = later(
+    tenantTime(context.now, ...inputs.map(({ tenant }) => tenant)),
+    before.updatedAt, // the times of a wallet's movements never decrease
+  )
   const wallet = onDay(before, now)
   const existing = context.existing.get(wallet.tenantId)
   const placed = new Map<string, PlacedOrder>()
@@ -373,6 +378,7 @@ function orderOf(
     sent: sent || key ? keptOf(sent, key) : null,
     handOver,
     decidedAt: now,
+    createdAt: tenantTime(new Date(timeOfUuid(input.orderId)), input.tenant),
   }
 }
 
@@ -393,6 +399,6 @@ function answerOf(order: ExistingOrder): PlacementAnswer {
     amount: Number(order.amount),
     currencyCode: order.currencyCode,
     balanceAfter: Number(order.balanceAfter),
-    createTime: formatTime(new Date(timeOfUuid(order.orderId))),
+    createTime: formatTime(order.createdAt),
   }
 }

@@ -15,7 +15,8 @@ import type { HandOver } from '../traveller.ts'
 export type OrderInput = NewOrderInput | TopUpInput
 
 interface InputMembers {
-  tenant: Pick<Tenant, 'tenantId' | 'currencyCode'>
+  /** Without `testOffsetMs`, its time is the database's. */
+  tenant: Pick<Tenant, 'tenantId' | 'currencyCode'> & Partial<Pick<Tenant, 'testOffsetMs'>>
   orderId: string
   /** The request's RequestID and timestamp; absent if the gateway itself places the order. */
   headers?: Pick<RequestHeaders, 'requestId' | 'timestamp'>

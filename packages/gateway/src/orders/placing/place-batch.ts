@@ -13,7 +13,7 @@ import { reportLowBalance } from '#wallet/ledger/balance.ts'
 import type { CachedWallet, WalletCache } from '#wallet/ledger/cached-wallets.ts'
 import { lockWallets } from '#wallet/ledger/lock-wallets.ts'
 import { decideBatch, type ExistingOrder, type PlacedOrder, type Verdict } from './decide-order.ts'
-import { readSentTo, writeSends } from './hand-over.ts'
+import { readSentTo, writeSends } from './write-sends.ts'
 import type { OrderInput } from './order-input.ts'
 import { keepRepeated, readRestored } from './restored-orders.ts'
 import { readToppedUpEsims } from './topped-up-esims.ts'
@@ -172,15 +172,15 @@ left join (
   cross join lateral (
     (select tenant_id, order_id, transaction_id, order_type, topped_up_profile_id, (
               select iccid from profiles p where p.tenant_id = input.tenant_id and p.profile_id = topped_up_profile_id
-            ) as topped_up_iccid, order_status, amount, currency_code, balance_after, package_lines
+            ) as topped_up_iccid, order_status, amount, currency_code, balance_after, package_lines, created_at
      from orders where tenant_id = input.tenant_id and transaction_id = input.transaction_id limit 1)
     union all
     -- An action on an eSIM. It has no order type, so no order has the same content.
-    (select tenant_id, action_id, transaction_id, null, null, null, null, 0, currency_code, 0, '[]'
+    (select tenant_id, action_id, transaction_id, null, null, null, null, 0, currency_code, 0, '[]', created_at
      from esim_actions where tenant_id = input.tenant_id and transaction_id = input.transaction_id limit 1)
     union all
     -- A link that was sent to a traveller. It has no order type either.
-    (select tenant_id, send_id, transaction_id, null, null, null, null, 0, null, 0, '[]'
+    (select tenant_id, send_id, transaction_id, null, null, null, null, 0, null, 0, '[]', created_at
      from esim_sends where tenant_id = input.tenant_id and transaction_id = input.transaction_id limit 1)
     limit 1 -- keeps the plan an index look-up for each, independent of statistics
   ) o

@@ -24,7 +24,8 @@ import { type Assumptions, writeIfUnchanged } from './write-orders.ts'
 export async function placeOptimistically(deps: PlacementDeps, inputs: OrderInput[]): Promise<Verdict[] | undefined> {
   if (
     inputs.some(
-      ({ sent, key, handOver }) => sent?.unsignedFrom !== undefined || key !== undefined || handOver !== undefined,
+      ({ sent, key, handOver, tenant }) =>
+        sent?.unsignedFrom !== undefined || key !== undefined || handOver !== undefined || tenant.testOffsetMs,
     )
   )
     return undefined

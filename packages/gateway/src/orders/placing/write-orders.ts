@@ -1,6 +1,6 @@
 import type { OrderPaidContent } from '@dealer-esim/contract'
 import { orderNoOf } from '@dealer-esim/contract'
-import { type Ids, timeOfId } from '@dealer-esim/lib/ids.ts'
+import { type Ids, timeOfId, timeOfUuid } from '@dealer-esim/lib/ids.ts'
 import {
   type Columns,
   jsonArray,
@@ -34,9 +34,28 @@ import { areAsExpected, type ExpectedEsim, expectedValues } from './topped-up-es
  */
 export async function writePlaced(tx: Tx, ids: Ids, batch: BatchDecision): Promise<CachedWallet[]> {
   if (batch.placed.length === 0) return []
-  const [row] = await tx.query<WrittenRow>({ ...WRITE, values: valuesOf(ids, batch) })
+  const writing = tx.query<WrittenRow>({ ...WRITE, values: valuesOf(ids, batch) })
+  writeTestTimes(tx, batch.placed)
+  const [row] = await writing
   const rowHashes = row!.rowHashes.split(',')
   return batch.wallets.map((wallet, index) => ({ ...wallet, rowHash: rowHashes[index]! }))
+}
+
+/** The statement above dates orders by their ids, which are real times. Orders in test time take another statement. */
+function writeTestTimes(tx: Tx, placed: readonly PlacedOrder[]): void {
+  const ahead = placed.filter(({ orderId, createdAt }) => createdAt.getTime() !== timeOfUuid(orderId))
+  if (ahead.length === 0) return
+  tx.send({
+    name: 'orders-test-times',
+    text: `update orders o set created_at = n.created_at
+           from unnest($1::uuid[], $2::uuid[], $3::timestamptz[]) as n (tenant_id, order_id, created_at)
+           where o.tenant_id = n.tenant_id and o.order_id = n.order_id`,
+    values: [
+      uuidArray(ahead.map(({ tenantId }) => tenantId)),
+      uuidArray(ahead.map(({ orderId }) => orderId)),
+      timeArray(ahead.map(({ createdAt }) => createdAt.getTime())),
+    ],
+  })
 }
 
 /** The assumptions under which orders were decided without reading the database. */

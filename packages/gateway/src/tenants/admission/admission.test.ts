@@ -16,6 +16,8 @@ const TENANT: Tenant = {
     currencyCode: 'USD',
     status: 'ACTIVE',
     fencedUntilMs: null,
+    testOffsetMs: 0,
+    testAdvancedAtMs: null,
     isInRecovery: false,
     servedBy: null,
     version: 1n,

@@ -1,7 +1,8 @@
 import { type Columns, plainArray, timeArray, unnest, uuidArray } from '@dealer-esim/lib/postgres/columns.ts'
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
-import sql from 'sql-template-tag'
+import sql, { raw } from 'sql-template-tag'
 import type { Actor } from '#platform/audit/audit.ts'
+import { tenantNow } from '#platform/test-time.ts'
 import { lowBalancePercent } from './balance.ts'
 import { type LockedWallet, WALLET_ROW_HASH, type Wallet } from './lock-wallets.ts'
 
@@ -45,7 +46,7 @@ export async function post(tx: Tx, wallet: LockedWallet, postings: Posting[]): P
     with moved as (
       update wallets
       set balance = ${last.balanceAfter}, version = ${last.version}, low_balance_alerted_percent = ${percent},
-          updated_at = greatest(date_trunc('milliseconds', clock_timestamp()), updated_at)
+          updated_at = greatest(${raw(tenantNow('wallets.tenant_id', "date_trunc('milliseconds', clock_timestamp())"))}, updated_at)
       where tenant_id = ${wallet.tenantId} and version = ${wallet.version}
       returning updated_at
     ), posted as (

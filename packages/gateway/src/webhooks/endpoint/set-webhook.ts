@@ -14,6 +14,7 @@ import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import type { Cipher } from '@dealer-esim/lib/crypto.ts'
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { audit, type By } from '#platform/audit/audit.ts'
+import { tenantNow } from '#platform/test-time.ts'
 import { type AcceptedRequestId, reenterRequestIds } from '#tenants/admission/admit-batch.ts'
 import { maskedUrl } from '../attempt-log.ts'
 import type { WebhookDeps } from '../webhook-deps.ts'
@@ -176,7 +177,7 @@ function writeEndpoint(tx: Tx, cipher: Pick<Cipher, 'encrypt'>, tenantId: string
 function startRescan(tx: Tx, tenantId: string): void {
   tx.send({
     // In whole milliseconds, the precision of a Date.
-    text: `update webhook_endpoints set expiry_rescan_from = date_trunc('milliseconds', clock_timestamp())
+    text: `update webhook_endpoints set expiry_rescan_from = ${tenantNow('$1', "date_trunc('milliseconds', clock_timestamp())")}
            where tenant_id = $1`,
     values: [tenantId],
   })

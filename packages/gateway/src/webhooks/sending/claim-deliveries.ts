@@ -18,6 +18,8 @@ export interface ClaimedEvent extends Notification {
   attempts: number
   /** 0, and higher after each resend or replay. The result of an attempt counts only for this generation. */
   generation: number
+  /** When this attempt was due (ms). An advance of the test time moves it back. */
+  dueMs: number
 }
 
 /** A position in the order in which a tenant's events become due. */
@@ -139,6 +141,7 @@ function eventOf(tenantId: string, row: ClaimedRow): ClaimedEvent {
     details: row.details,
     attempts: row.attempts,
     generation: row.generation,
+    dueMs: row.dueS * 1_000,
   }
 }
 

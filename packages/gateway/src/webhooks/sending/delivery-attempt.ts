@@ -194,6 +194,19 @@ export function sendableSince(nowMs: number): Date {
   return new Date(nowMs - SENDABLE_DAYS * 24 * HOUR)
 }
 
+/**
+ * The time from which the next wait counts: when the attempt ended. An attempt that an advance of the test time has skipped counts as
+ * made when it was due, so that all attempts of that time follow each other. Example: after an advance of a day, the nine attempts of
+ * its first 21 hours are made one after another.
+ */
+export function attemptedAtMs(
+  { dueMs }: { dueMs: number },
+  { testAdvancedAtMs }: Pick<Tenant, 'testAdvancedAtMs'>,
+  endedAtMs: number,
+): number {
+  return testAdvancedAtMs !== null && dueMs < testAdvancedAtMs ? dueMs : endedAtMs
+}
+
 /** The wait requested by the response's Retry-After, in either form. */
 function retryAfterMs(outcome: OutboundOutcome, nowMs: number): number | undefined {
   const text = outcome.kind === 'answer' ? outcome.headers['retry-after'] : undefined

@@ -1,4 +1,5 @@
 import type { EventFormat } from '@dealer-esim/contract'
+import type { Tenant } from '#tenants/tenant.ts'
 import { type FailureWindow, settingsVersion } from '../endpoint/endpoint.ts'
 import { afterFailure, type EndpointChange } from '../endpoint/endpoint-health.ts'
 import {
@@ -19,7 +20,7 @@ export interface EndpointQueue {
   readonly tenantId: string
   /** The endpoint as of the latest claim, or of a later pass that found it changed. */
   endpoint: { url: string; eventTypes: readonly string[]; eventFormat: EventFormat }
-  signer: Signer
+  signer: Signer & Pick<Tenant, 'testAdvancedAtMs'>
   /** The version of endpoint and signer (settingsVersion); '' while no endpoint to send to exists or is known. */
   version: string
   failureWindow: FailureWindow
@@ -61,7 +62,7 @@ export function createEndpointQueue(tenantId: string): EndpointQueue {
   return {
     tenantId,
     endpoint: { url: '', eventTypes: [], eventFormat: 'DEALER' },
-    signer: { appKey: '', secrets: [] },
+    signer: { appKey: '', secrets: [], testAdvancedAtMs: null },
     version: '',
     failureWindow: { failingSinceMs: null, alertedPercent: 0 },
     queue: [],

@@ -25,7 +25,7 @@ import {
   loadSendSettings,
   releaseQueuesAlone,
 } from './claim-deliveries.ts'
-import { type Attempt, attemptDelivery, nextStep } from './delivery-attempt.ts'
+import { type Attempt, attemptDelivery, attemptedAtMs, nextStep } from './delivery-attempt.ts'
 import { type DueTenant, listDueTenants, markUnsent } from './due-tenants.ts'
 import {
   addClaimed,
@@ -242,7 +242,7 @@ export class Sender {
     }
     const attempt = await this.#attempt(queue, event, text)
     const endedAtMs = this.#deps.databaseClock.now()
-    const next = nextStep(attempt.outcome, attempts + 1, endedAtMs, this.#chance)
+    const next = nextStep(attempt.outcome, attempts + 1, attemptedAtMs(event, signer, endedAtMs), this.#chance)
     observeAttempt(this.#deps, this.#metrics, event, attempt, endedAtMs)
     const change = afterAttempt(queue, next, attempt.durationMs, endedAtMs)
     if (change?.change === 'DISABLE') this.#releaseEvents(queue)

@@ -37,6 +37,21 @@ test('each command of `test` calls its operation', async () => {
   expect((await command(['test', 'state', 'E1', 'LOST'], { env })).code).toBe(2)
 })
 
+test('`test advance` asks for the test time first, and a repeat after a lost answer moves nothing', async () => {
+  let time = '2026-11-20T00:00:00.000Z'
+  const { gateway, env } = await start((_operation, body) => {
+    const { fromTime } = body as { fromTime: string }
+    if (fromTime !== time) return { status: 422, body: { code: '200005', message: 'moved', data: { current: time } } }
+    time = '2026-11-27T00:00:00.000Z'
+    return 'break'
+  })
+  const { code, err } = await command(['test', 'advance', '7d', '--retries', '1'], { env })
+  expect([code, err]).toEqual([3, expect.stringContaining('200005')])
+  const times = gateway.seen.map(({ body }) => (body as { fromTime: string }).fromTime)
+  expect(times).toEqual(['1970-01-01T00:00:00.000Z', '2026-11-20T00:00:00.000Z', '2026-11-20T00:00:00.000Z'])
+  expect((await command(['test', 'advance', '8785h'], { env })).code).toBe(2)
+})
+
 test('elsewhere than on a test account, `test` fails with 000109', async () => {
   const { env } = await start(() => refusal(404, '000109'))
   expect((await command(['test', 'balance', '25'], { env })).err).toContain('000109')

@@ -6,12 +6,12 @@ import {
   USED_PERCENT_MAX,
 } from '@dealer-esim/contract'
 import { Argument, type Command, InvalidArgumentError } from 'commander'
-import { amount } from '../arguments.ts'
+import { amount, hours } from '../arguments.ts'
 import type { Context } from '../context.ts'
-import { money, pairs } from '../output.ts'
+import { money, pairs, time } from '../output.ts'
 import { profileRows } from './profiles.ts'
 
-/** `test`: balance, eSIMs and orders of a test account. */
+/** `test`: states, usage and time of a test account. */
 export function testCommands(program: Command, context: () => Context): void {
   const test = program
     .command('test')
@@ -39,6 +39,20 @@ export function testCommands(program: Command, context: () => Context): void {
     .argument('<esim>', 'esimTranNo')
     .addArgument(new Argument('<status>', 'the status of the profile').choices(SMDP_STATUSES))
     .action((esimTranNo: string, smdpStatus: SmdpStatus) => report({ esimTranNo, smdpStatus }))
+  test
+    .command('advance')
+    .description('move the time of the account forward, once, even if an answer is lost')
+    .argument('<time>', 'such as 24h or 7d', hours)
+    .action(async (ahead: number) => {
+      const { client, print } = context()
+      const answer = await client().test.advanceClock({ hours: ahead })
+      const rows = pairs([
+        ['Test time', time(answer.testTime)],
+        ['Advanced', `${answer.advancedHours} h`],
+        ['Changed eSIMs', answer.changedEsims],
+      ])
+      print(rows, answer)
+    })
   test
     .command('resolve')
     .description('end an order that a sandbox package has left open')
@@ -78,4 +92,5 @@ const HELP = `
 These operations exist for test accounts only: elsewhere they fail with 000109.
 
 Examples:
-  $ dealer-esim test usage 06EQ7X1KCM0RB8Q2N5T3W9Z4GA 80%`
+  $ dealer-esim test usage 06EQ7X1KCM0RB8Q2N5T3W9Z4GA 80%
+  $ dealer-esim test advance 7d`

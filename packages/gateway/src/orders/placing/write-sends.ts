@@ -3,6 +3,7 @@ import type { ErrorParts } from '@dealer-esim/lib/api-error.ts'
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import { bytesArray, plainArray, textArray, uuidArray } from '@dealer-esim/lib/postgres/columns.ts'
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
+import { tenantNow } from '#platform/test-time.ts'
 import {
   countSentTo,
   RECIPIENT_REASON,
@@ -59,8 +60,9 @@ export function writeSends(tx: Tx, ids: Pick<Ids, 'uuid'>, placed: readonly Plac
     name: 'sends-of-orders',
     text: `insert into esim_sends (tenant_id, send_id, order_id, item_no, recipient_hash, traveller, brand, language,
              created_at, updated_at)
-           select new.*, clock_timestamp(), clock_timestamp()
-           from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::integer[], $5::bytea[], $6::bytea[], $7::text[], $8::text[]) as new`,
+           select new.*, ${PRESENT}, ${PRESENT}
+           from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::integer[], $5::bytea[], $6::bytea[], $7::text[], $8::text[])
+             as new (tenant_id, send_id, order_id, item_no, recipient_hash, traveller, brand, language)`,
     values: [
       uuidArray(rows.map((row) => row.tenantId)),
       uuidArray(rows.map(() => ids.uuid())),
@@ -73,6 +75,8 @@ export function writeSends(tx: Tx, ids: Pick<Ids, 'uuid'>, placed: readonly Plac
     ],
   })
 }
+
+const PRESENT = tenantNow('new.tenant_id', 'clock_timestamp()')
 
 function sendsOf({ tenantId, orderId, packageLines, handOver }: PlacedOrder) {
   let items = 0

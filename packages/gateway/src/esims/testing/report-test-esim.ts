@@ -2,11 +2,11 @@ import type { Profile, TestEsimRequest } from '@dealer-esim/contract'
 import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import type { ProfileReport } from '@dealer-esim/wholesalers/supplier.ts'
 import type { Suppliers } from '#suppliers/supplier-registry.ts'
-import { findEsim } from './actions/action-esim.ts'
-import { applyReports, type ProfileDeps } from './apply-reports.ts'
-import type { ProfileLife } from './life/esim-lifecycle.ts'
-import { listProfiles } from './list-profiles.ts'
-import type { ProfileReadDeps } from './profile.ts'
+import { findEsim } from '../actions/action-esim.ts'
+import { applyReports, type ProfileDeps } from '../apply-reports.ts'
+import type { ProfileLife } from '../life/esim-lifecycle.ts'
+import { listProfiles } from '../list-profiles.ts'
+import type { ProfileReadDeps } from '../profile.ts'
 
 export type TestEsimDeps = ProfileDeps & ProfileReadDeps & { suppliers: Pick<Suppliers, 'get'> }
 

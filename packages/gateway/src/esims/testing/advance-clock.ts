@@ -6,21 +6,16 @@ import {
   type TestClockRequest,
 } from '@dealer-esim/contract'
 import { ApiError, tooManyRequests } from '@dealer-esim/lib/api-error.ts'
-import type { Cipher } from '@dealer-esim/lib/crypto.ts'
 import { timeArray, uuidArray } from '@dealer-esim/lib/postgres/columns.ts'
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { type ChangedStatus, changeOrders } from '#orders/change-order.ts'
 import type { LockedOrder } from '#orders/lock-orders.ts'
 import { tenantTime } from '#platform/test-time.ts'
-import type { Suppliers } from '#suppliers/supplier-registry.ts'
 import { findNoticeSettings } from '#webhooks/endpoint/endpoint.ts'
-import type { ProfileDeps } from '../apply-reports.ts'
 import type { ProfileLife } from '../life/esim-lifecycle.ts'
 import { recordNotices, writeLives } from '../life/lives.ts'
-import { lockAffectedEsims } from './affected-esims.ts'
+import { type AdvanceDeps, lockAffectedEsims } from './affected-esims.ts'
 import { type LifeChange, passTime } from './pass-time.ts'
-
-export type AdvanceDeps = ProfileDeps & { cipher: Pick<Cipher, 'decrypt'>; suppliers: Pick<Suppliers, 'get'> }
 
 const HOUR_MS = 3_600_000
 
@@ -45,7 +40,7 @@ export async function advanceClock(
     const from = tenantTime(clock.now, clock)
     const to = new Date(from.getTime() + byMs)
     const settings = await findNoticeSettings(tx, tenantId)
-    const { orders, esims } = await lockAffectedEsims(tx, deps, tenantId, { from, to, settings })
+    const { orders, esims } = await lockAffectedEsims(tx, deps, tenantId, { to, settings })
     const changes = passTime(esims, { from, to, settings })
     writeChangedLives(tx, tenantId, changes)
     makeAttemptsDue(tx, tenantId, byMs)

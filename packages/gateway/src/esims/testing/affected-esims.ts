@@ -1,12 +1,16 @@
+import type { Cipher } from '@dealer-esim/lib/crypto.ts'
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { latestReference } from '@dealer-esim/wholesalers/stored-answer.ts'
 import type { ForeseenReports, SuppliedEsim } from '@dealer-esim/wholesalers/supplier.ts'
 import { type LockedOrder, lockOrders } from '#orders/lock-orders.ts'
+import type { Suppliers } from '#suppliers/supplier-registry.ts'
 import type { NoticeSettings } from '#webhooks/endpoint/endpoint.ts'
+import type { ProfileDeps } from '../apply-reports.ts'
 import { readLives } from '../life/lives.ts'
 import { type SuppliedEsimRow, toSuppliedEsim } from '../profile-secrets.ts'
-import type { AdvanceDeps } from './advance-clock.ts'
 import type { PassingEsim } from './pass-time.ts'
+
+export type AdvanceDeps = ProfileDeps & { cipher: Pick<Cipher, 'decrypt'>; suppliers: Pick<Suppliers, 'get'> }
 
 /** Orders that one statement locks and reads. */
 const LOCKED_MAX = 500
@@ -25,7 +29,7 @@ export async function lockAffectedEsims(
   tx: Tx,
   deps: AdvanceDeps,
   tenantId: string,
-  { to, settings }: { from: Date; to: Date; settings: NoticeSettings },
+  { to, settings }: { to: Date; settings: NoticeSettings },
 ): Promise<{ orders: Map<string, LockedOrder>; esims: PassingEsim[] }> {
   const rows = await tx.query<AffectedRow>({ name: 'profiles-until', text: AFFECTED, values: [tenantId, to] })
   const catalogue = await deps.catalogue.latest()

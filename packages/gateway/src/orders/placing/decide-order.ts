@@ -20,8 +20,7 @@ import type { Wallet } from '#wallet/ledger/lock-wallets.ts'
 import { itemPriceOf, type PackageLine } from '../order-item.ts'
 import type { SentTo } from '../recipient-limit.ts'
 import { type HandOver, withHandOver } from '../traveller.ts'
-import { exceededLimit } from './exceeded-limit.ts'
-import { refuseHandOver, withRecipients } from './write-sends.ts'
+import { dayOf, exceededLimit } from './exceeded-limit.ts'
 import {
   hasSameContent,
   type NewOrderInput,
@@ -34,6 +33,7 @@ import {
 } from './order-input.ts'
 import { RESTORED_REFUSALS, type RestoredOrders } from './restored-orders.ts'
 import { offerTopUp, topUpVolume } from './top-up-offer.ts'
+import { refuseHandOver, withRecipients } from './write-sends.ts'
 
 /** The part of an existing order that is needed for an answer. */
 export interface ExistingOrder {
@@ -129,10 +129,8 @@ export function decideBatch(
  * with the same transactionId is decided independently.
  */
 export function decideWallet(before: Wallet, inputs: readonly OrderInput[], context: DecisionContext) {
-  const now = later(
-    tenantTime(context.now, ...inputs.map(({ tenant }) => tenant)),
-    before.updatedAt, // the times of a wallet's movements never decrease
-  )
+  const present = tenantTime(context.now, ...inputs.map(({ tenant }) => tenant))
+  const now = later(present, before.updatedAt) // the times of a wallet's movements never decrease
   const wallet = onDay(before, now)
   const existing = context.existing.get(wallet.tenantId)
   const placed = new Map<string, PlacedOrder>()
@@ -327,11 +325,6 @@ function refuseAmount(
 
 function refuse(code: FailureCode, parts: ErrorParts = {}): Verdict {
   return { kind: 'refused', code, parts }
-}
-
-/** The UTC day of a moment, in the format in which dates are read from the database. */
-export function dayOf(moment: Date): string {
-  return formatTime(moment).slice(0, 10)
 }
 
 /** `spent` counts only for its own day. Days are UTC days by the database's clock. */

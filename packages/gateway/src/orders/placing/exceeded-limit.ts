@@ -30,6 +30,11 @@ function checkLimit(scope: SpendScope, limit: bigint | null, spent: bigint, amou
   return { scope, limit: Number(limit), spent: Number(spent), resetTime }
 }
 
+/** The UTC day of a moment, in the format in which dates are read from the database. */
+export function dayOf(moment: Date): string {
+  return formatTime(moment).slice(0, 10)
+}
+
 const DAY_MS = 86_400_000
 
 /** The end of the UTC day, when daily limits begin again. */

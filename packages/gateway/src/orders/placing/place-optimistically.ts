@@ -1,6 +1,7 @@
 import { violatedKey } from '@dealer-esim/lib/postgres/errors.ts'
 import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
-import { type BatchDecision, dayOf, decideBatch, type Verdict } from './decide-order.ts'
+import { type BatchDecision, decideBatch, type Verdict } from './decide-order.ts'
+import { dayOf } from './exceeded-limit.ts'
 import type { OrderInput } from './order-input.ts'
 import { type PlacementDeps, reenter } from './place-batch.ts'
 import { type AssumedEsims, assumeEsims, expectedEsims } from './topped-up-esims.ts'

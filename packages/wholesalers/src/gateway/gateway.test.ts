@@ -17,7 +17,10 @@ const REQUEST = { tenantId: 'T', orderId: 'O', itemNo: 1, key: KEY, productCode:
 const OTHER_ORDER = { kind: 'unknown', message: 'the upstream gateway answered for another order' }
 
 /** An upstream with a fixed answer to each given operation, and without all the others. */
-function upstream(answers: Record<string, (request: Record<string, unknown>) => object>) {
+function upstream(
+  answers: Record<string, (request: Record<string, unknown>) => object>,
+  refusals: Record<string, string> = {},
+) {
   const requested: string[] = []
   const outbound = {
     async request({ url, body }: { url: string; body: string }) {
@@ -26,7 +29,7 @@ function upstream(answers: Record<string, (request: Record<string, unknown>) => 
       const data = answers[operation]?.(JSON.parse(body))
       const answer = data
         ? { code: '000000', message: 'success', data }
-        : { code: '000109', message: 'no such operation', data: {} }
+        : { code: refusals[operation] ?? '000109', message: 'no such operation', data: {} }
       return { kind: 'answer', status: data ? 200 : 404, headers: {}, body: Buffer.from(JSON.stringify(answer)) }
     },
   } as unknown as Outbound
@@ -311,5 +314,25 @@ describe('a usage event', () => {
 
   it('with another signature is refused', async () => {
     expect(await receive({}, 'other')).toMatchObject({ kind: 'refused' })
+  })
+})
+
+describe('the connection test', () => {
+  const health = () => ({ status: 'UP' })
+
+  it('queries an order that does not exist, because a restricted key may lack that operation', async () => {
+    const { supplier, requested } = upstream({ health })
+    expect(await supplier.test()).toBe('000109: no such operation')
+    expect(requested).toEqual(['health', 'esim/query'])
+  })
+
+  it('passes if the order is not found, and ends with the first failure', async () => {
+    const refusing = upstream({ health }, { 'esim/query': '200013' })
+    expect(await refusing.supplier.test()).toBeUndefined()
+    const restricted = upstream({ health }, { 'esim/query': '101009' })
+    expect(await restricted.supplier.test()).toMatch(/^Credentials: 101009 /)
+    const unknown = upstream({}, { health: '101004' })
+    expect(await unknown.supplier.test()).toMatch(/^Credentials: 101004 /)
+    expect(unknown.requested).toEqual(['health'])
   })
 })

@@ -53,6 +53,7 @@ export async function createTestingTestbed(env: Record<string, string> = {}): Pr
   const database = await createTestDatabase()
   const node = await startNode(database.url, env)
   await putPackages(node.deps, PACKAGES, OPERATOR)
+  Object.assign(node.deps.suppliers.get('sandbox')!.supplier.traits, { giveUpAfterMs: 600 })
   const worker: Running = await startWorker(node.deps)
   const json: TestingTestbed['json'] = (of, operation, body = {}, at = node) =>
     call(at, of, operation, { body: JSON.stringify(body) })

@@ -398,6 +398,19 @@ create table issued_statements (
   constraint issued_statements_month_check CHECK ((month ~ '^\d{4}-(0[1-9]|1[0-2])$'::text))
 );
 
+create table ledger_checkpoints (
+  tenant_id uuid not null,
+  checkpoint_id uuid not null,
+  tree_size bigint not null,
+  root_hash text not null,
+  note text not null,
+  created_at timestamp with time zone not null,
+  kept_until timestamp with time zone,
+  constraint ledger_checkpoints_pkey PRIMARY KEY (tenant_id, checkpoint_id)
+);
+CREATE INDEX ledger_checkpoints_kept_until ON ledger_checkpoints USING btree (kept_until) WHERE (kept_until IS NOT NULL);
+CREATE INDEX ledger_checkpoints_size ON ledger_checkpoints USING btree (tenant_id, tree_size, created_at);
+
 create table ledger_checks (
   checked_on date not null,
   started_at timestamp with time zone not null,
@@ -409,6 +422,49 @@ create table ledger_checks (
   first_faults jsonb,
   constraint ledger_checks_pkey PRIMARY KEY (checked_on)
 );
+
+create table ledger_keys (
+  key_id uuid not null,
+  cell text not null,
+  public_key text not null,
+  private_key bytea,
+  valid_from timestamp with time zone not null,
+  valid_until timestamp with time zone,
+  endorsement text,
+  constraint ledger_keys_pkey PRIMARY KEY (key_id),
+  constraint ledger_keys_public_key_key UNIQUE (public_key)
+);
+
+create table ledger_restores (
+  tenant_id uuid not null,
+  restore_id uuid not null,
+  tree_size bigint not null,
+  restored_at timestamp with time zone not null,
+  note text,
+  constraint ledger_restores_pkey PRIMARY KEY (tenant_id, restore_id)
+);
+
+create table ledger_tiles (
+  tenant_id uuid not null,
+  level smallint not null,
+  tile bigint not null,
+  hashes bytea not null,
+  constraint ledger_tiles_pkey PRIMARY KEY (tenant_id, level, tile),
+  constraint ledger_tiles_hashes_check CHECK (((length(hashes) >= 32) AND (length(hashes) <= 1024)))
+);
+
+create table ledger_trees (
+  tenant_id uuid not null,
+  size bigint not null default 0,
+  origin text,
+  cells text[] not null default '{}'::text[],
+  checkpoint_size bigint,
+  checkpoint_at timestamp with time zone,
+  closed_month text,
+  constraint ledger_trees_pkey PRIMARY KEY (tenant_id),
+  constraint ledger_trees_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id),
+  constraint ledger_trees_size_check CHECK ((size >= 0))
+) with (fillfactor=70);
 
 create table list_prices (
   package_code text not null,

@@ -13,6 +13,7 @@ import { createForward } from './http/forward.ts'
 import { createLoadShedder } from './http/load-shedding/load-shedder.ts'
 import { addBrandPictures } from './http/public/brand-pictures.ts'
 import { addDocsRoutes } from './http/public/docs-routes.ts'
+import { addLedgerKeyRoutes } from './http/public/ledger-key-routes.ts'
 import { addTravellerRoutes } from './http/public/traveller/traveller-routes.ts'
 import { httpsOnly, plainFailures, queuePages } from './http/public-pages.ts'
 import { rtApi } from './http/rt/rt-api.ts'
@@ -47,6 +48,7 @@ export async function startApi(deps: Deps): Promise<Running & { port: number }> 
     addTravellerRoutes(app, deps)
     addBrandPictures(app, deps)
     addDocsRoutes(app, deps)
+    addLedgerKeyRoutes(app, deps)
   })
   await registerQueued(server, (app) => supplierApi(app, deps))
   const hasOwnConsole = config.console === 'on' && config.consolePort !== undefined

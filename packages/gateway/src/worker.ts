@@ -20,6 +20,7 @@ import { salesLoop } from './sales/update-sales.ts'
 import { stockLoop } from './stock/stock-levels.ts'
 import { balanceLoop } from './suppliers/balance/balance-loop.ts'
 import { priceAlertLoop } from './suppliers/supplier-prices.ts'
+import { booksLoop } from './wallet/books/books-loop.ts'
 import { statementLoop } from './wallet/statement/issue-loop.ts'
 import { ledgerLoop } from './wallet/verify/verify-loop.ts'
 import { replayLoop } from './webhooks/replay/replay-step.ts'
@@ -49,6 +50,7 @@ export async function startWorker(deps: Deps): Promise<Running> {
     webhooksLoop(deps),
     replayLoop(deps),
     ledgerLoop(deps),
+    booksLoop(deps),
     backupAlertLoop(deps),
     statementLoop(deps),
     salesLoop(deps),

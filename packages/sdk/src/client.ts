@@ -3,14 +3,10 @@ import type {
   ActionQueryRequest,
   ActionRequest,
   AnswerOf,
-  BalanceAnswer,
   BrandListAnswer,
   DeviceListAnswer,
   DeviceListRequest,
   EsimAction,
-  HealthAnswer,
-  LocationListAnswer,
-  LocationListRequest,
   OperationName,
   OrderAnswer,
   OrderDryRun,
@@ -38,16 +34,10 @@ import type {
   TopupDryRun,
   TopupDryRunAnswer,
   TopupRequest,
-  UsageQueryAnswer,
-  UsageQueryRequest,
-  WebhookSetAnswer,
-  WebhookSetRequest,
-  WebhookTestAnswer,
-  WebhookTestRequest,
 } from '@dealer-esim/contract'
 import type { Exchange } from './attempt.ts'
 import { type Caller, type CallOptions, type CallResult, call } from './call.ts'
-import { DealerEsimError } from './error.ts'
+import { eachRow } from './each-row.ts'
 import { checkBaseUrl, checkRetries, checkText, checkTimeout } from './options.ts'
 import { type TestOperations, testOperations } from './test-operations.ts'
 import { type WaitOptions, waitForOrder } from './wait-for-order.ts'
@@ -133,12 +123,12 @@ export class DealerEsim {
   }
 
   /** Checks the connection and returns the tenant of the credentials. */
-  health(options?: CallOptions): Promise<HealthAnswer> {
+  health(options?: CallOptions): Promise<AnswerOf<'health'>> {
     return this.call('health', {}, options)
   }
 
   /** The account's balance, in 1/10 000 of `currencyCode`: 45000 is 4.50. */
-  balance(options?: CallOptions): Promise<BalanceAnswer> {
+  balance(options?: CallOptions): Promise<AnswerOf<'account/balance'>> {
     return this.call('account/balance', {}, options)
   }
 
@@ -308,7 +298,7 @@ export class DealerEsim {
   }
 
   /** Usage, expiry and status of up to 100 eSIMs, as their supplier last reported them. */
-  usage(request: UsageQueryRequest, options?: CallOptions): Promise<UsageQueryAnswer> {
+  usage(request: RequestOf<'esim/usage/query'>, options?: CallOptions): Promise<AnswerOf<'esim/usage/query'>> {
     return this.call('esim/usage/query', request, options)
   }
 
@@ -338,8 +328,34 @@ export class DealerEsim {
     })
   }
 
+  /** A signed checkpoint of the ledger: of all its entries, or of the first `treeSize`. `verifyCheckpoint` checks it. */
+  checkpoint(
+    request: RequestOf<'ledger/checkpoint'> = {},
+    options?: CallOptions,
+  ): Promise<AnswerOf<'ledger/checkpoint'>> {
+    return this.call('ledger/checkpoint', request, options)
+  }
+
+  /** The proof that an entry is in the tree of a checkpoint; `verifyInclusion` checks it. */
+  proof(request: RequestOf<'ledger/proof'>, options?: CallOptions): Promise<AnswerOf<'ledger/proof'>> {
+    return this.call('ledger/proof', request, options)
+  }
+
+  /** The proof that a checkpoint's tree begins with that of an older one; `verifyConsistency` checks it. */
+  consistency(
+    request: RequestOf<'ledger/consistency'>,
+    options?: CallOptions,
+  ): Promise<AnswerOf<'ledger/consistency'>> {
+    return this.call('ledger/consistency', request, options)
+  }
+
+  /** The keys that sign checkpoints, and the restores that the ledger went through. */
+  ledgerKeys(options?: CallOptions): Promise<AnswerOf<'ledger/keys'>> {
+    return this.call('ledger/keys', {}, options)
+  }
+
   /** All countries, and the regional and global coverage on sale, with names in a language (BCP 47). */
-  locations(request: LocationListRequest = {}, options?: CallOptions): Promise<LocationListAnswer> {
+  locations(request: RequestOf<'location/list'> = {}, options?: CallOptions): Promise<AnswerOf<'location/list'>> {
     return this.call('location/list', request, options)
   }
 
@@ -354,12 +370,12 @@ export class DealerEsim {
   }
 
   /** Sets where events are sent. Absent members are not changed, so `{}` reads the setting; a null URL removes it. */
-  setWebhook(request: WebhookSetRequest = {}, options?: CallOptions): Promise<WebhookSetAnswer> {
+  setWebhook(request: RequestOf<'webhook/set'> = {}, options?: CallOptions): Promise<AnswerOf<'webhook/set'>> {
     return this.call('webhook/set', request, options)
   }
 
   /** Sends one sample event of a type, with `test: true`, to the current URL, and returns the receiver's answer. */
-  testWebhook(request: WebhookTestRequest, options?: CallOptions): Promise<WebhookTestAnswer> {
+  testWebhook(request: RequestOf<'webhook/test'>, options?: CallOptions): Promise<AnswerOf<'webhook/test'>> {
     return this.call('webhook/test', request, options)
   }
 
@@ -384,24 +400,4 @@ export class DealerEsim {
 /** Generates a new transactionId, a UUID. */
 export function newTransactionId(): string {
   return crypto.randomUUID()
-}
-
-interface Page<T> {
-  rows: readonly T[]
-  nextCursor: string | null
-}
-
-/** The rows of all pages. Each page is requested when its first row is needed, so leaving the loop early costs nothing. */
-export async function* eachRow<T>(getPage: (cursor: { cursor?: string }) => Promise<Page<T>>): AsyncGenerator<T> {
-  let cursor: string | undefined
-  for (;;) {
-    const page = await getPage(cursor === undefined ? {} : { cursor })
-    yield* page.rows
-    if (page.nextCursor === null || page.nextCursor === undefined) return
-    if (page.nextCursor === cursor) {
-      const message = 'The gateway returned the same cursor twice, so the list would never end.'
-      throw new DealerEsimError({ code: 'ANSWER_UNREADABLE', message })
-    }
-    cursor = page.nextCursor
-  }
 }

@@ -60,6 +60,7 @@ type Tag = OperationName extends infer Name ? (Name extends `${infer First}/${st
 /** Groups of operations, by the first part of their names. */
 const TAG_DESCRIPTIONS: Record<Tag, string> = {
   account: 'The connection and the balance',
+  ledger: 'Proofs that the entries of the balance were never changed',
   package: 'The catalogue',
   location: 'Where eSIMs can be used',
   device: 'What takes an eSIM',

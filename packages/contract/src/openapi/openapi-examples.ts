@@ -4,6 +4,7 @@ import type { AnswerOf, OperationName, RequestOf } from '#schemas/operations.ts'
 import type { OrderSummary, QueryAnswer } from '#schemas/orders.ts'
 import type { Profile } from '#schemas/profiles.ts'
 import type { Notification, NotifyType } from '#schemas/webhooks.ts'
+import { bookAnswers, bookRequests } from './book-examples.ts'
 
 /** The documentation's examples: one purchase, from the first call to its last event. Tests check them against the schemas. */
 export const EXAMPLE_REQUEST_ID = '7f9c24e8-3b1a-4e5d-9f10-2b6c8d0e4a11'
@@ -71,6 +72,7 @@ export const requestExamples: { [N in OperationName]: RequestOf<N> } = {
   'webhook/test': { notifyType: 'ORDER_PAID' },
   'order/list': { orderStatus: 'DELIVERED', pageSize: 100 },
   'account/statement': { startTime: '2026-11-01T00:00:00.000Z', endTime: '2026-12-01T00:00:00.000Z' },
+  ...bookRequests,
   'location/list': { language: 'de' },
   'device/list': { brand: 'Google', keyword: 'pixel 8' },
   'esim/usage/query': { esimTranNoList: [profile.esimTranNo] },
@@ -259,6 +261,7 @@ export const answerExamples: { [N in OperationName]: AnswerOf<N> } = {
     ],
     nextCursor: null,
   },
+  ...bookAnswers,
   'device/list': {
     deviceList: [{ brand: 'Google', model: 'Pixel 8', since: 2023, note: null }],
     ...{ nextCursor: null, asOf: '2026-11-29' },
@@ -311,6 +314,7 @@ export const eventExamples: { [T in NotifyType]: Extract<Notification, { notifyT
       amount: 45_000,
       currencyCode: 'USD',
       balanceAfter: 9_955_000,
+      entryNo: '2',
       packageInfoList: [
         { packageCode: 'JP_1_7', packageName: 'Japan 1 GB 7 days', count: 1, price: 45_000, periodNum: null },
       ],

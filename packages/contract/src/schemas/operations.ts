@@ -9,6 +9,16 @@ import {
   statementRequest,
 } from './accounts.ts'
 import { actionAnswer, actionQueryRequest, actionRequest } from './actions.ts'
+import {
+  checkpointAnswer,
+  checkpointRequest,
+  consistencyAnswer,
+  consistencyRequest,
+  keysAnswer,
+  keysRequest,
+  proofAnswer,
+  proofRequest,
+} from './books.ts'
 import { deviceListAnswer, deviceListRequest } from './devices.ts'
 import { locationListAnswer, locationListRequest } from './locations.ts'
 import {
@@ -163,6 +173,30 @@ export const operations = {
     'Returns the debits, refunds, payments and adjustments of the balance, newest first.',
     statementRequest,
     statementAnswer,
+  ),
+  'ledger/checkpoint': operation(
+    'Get a checkpoint of the ledger',
+    'Returns a signed note of the root of the Merkle tree over your entries, so that no entry can be changed, removed or inserted later without your noticing. `{}`: of the newest entry that is in the tree, which is seconds behind the balance, at most one a second.',
+    checkpointRequest,
+    checkpointAnswer,
+  ),
+  'ledger/proof': operation(
+    'Prove an entry',
+    'Returns the hashes that prove that an entry of `account/statement` is in the tree of a checkpoint.',
+    proofRequest,
+    proofAnswer,
+  ),
+  'ledger/consistency': operation(
+    'Prove that the ledger was only continued',
+    'Returns the hashes that prove that the tree of a newer checkpoint begins with all entries of an older one, unchanged.',
+    consistencyRequest,
+    consistencyAnswer,
+  ),
+  'ledger/keys': operation(
+    'List the keys of checkpoints',
+    'Returns the public keys that have signed checkpoints of this tenant, each endorsed by its predecessor, and a signed note for each restore from a backup.',
+    keysRequest,
+    keysAnswer,
   ),
   'location/list': operation(
     'List locations',

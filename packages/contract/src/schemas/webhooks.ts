@@ -99,6 +99,14 @@ export const orderPaidContent = Type.Object({
   amount: price({ description: 'What was debited' }),
   currencyCode: currencyCode(),
   balanceAfter: money(),
+  entryNo: Type.Optional(
+    Type.String({
+      pattern: '^[1-9][0-9]*$',
+      description:
+        'The number of the debit in `account/statement`. Absent from events that were recorded before it existed.',
+      examples: ['2'],
+    }),
+  ),
   packageInfoList: Type.Array(
     Type.Object({
       packageCode: Type.String(),

@@ -21,6 +21,7 @@ export const MOVED_TABLES: readonly MovedTable[] = [
   { table: 'people', again: 'update' },
   ...replaced('tenant_price_plans', 'tenant_price_groups', 'tenant_prices', 'notes', 'webhook_endpoints'),
   ...replaced('webhook_replays', 'transfers', 'wallet_adjustments'),
+  ...replaced('ledger_trees', 'ledger_tiles', 'ledger_checkpoints', 'ledger_restores'),
   { table: 'top_up_requests', again: 'update' },
   ...replaced('top_up_receipts', 'issued_statements', 'restored_transactions', 'orders'),
   { table: 'order_items', again: 'update' },

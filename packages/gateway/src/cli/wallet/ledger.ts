@@ -2,16 +2,18 @@ import type { Command } from 'commander'
 import type { LedgerFault } from '#wallet/verify/verification.ts'
 import { verifyLedger } from '#wallet/verify/verify-ledger.ts'
 import type { AdminContext } from '../kernel/context.ts'
+import { addLedgerKeyCommands } from './ledger-key.ts'
 
 /** Bounds the JSON document. Without --json, every fault is printed. */
 const JSON_FAULTS_MAX = 1_000
 const PROGRESS_EVERY_MS = 2_000
 
 export function ledgerCommands(ledger: Command, context: AdminContext): void {
+  addLedgerKeyCommands(ledger, context)
   ledger
     .command('verify')
     .description(
-      'Check that every balance is the sum of its movements, that no movement is missing, and that orders, debits and refunds agree. Only reads, also during live traffic. Exits with 1 if there are faults.',
+      'Check that every balance is the sum of its movements, that no movement is missing, that orders, debits and refunds agree, and that every kept checkpoint holds. Only reads, also during live traffic. Exits with 1 if there are faults.',
     )
     .option('--tenant <id>', 'only this tenant')
     .addHelpText('after', '\nExample:\n  npm run -s admin -- ledger verify')

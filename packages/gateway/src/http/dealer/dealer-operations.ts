@@ -15,6 +15,9 @@ import { resolveTestOrder } from '#fulfilment/review/resolve-test-order.ts'
 import { listOrders } from '#orders/reading/list-orders.ts'
 import type { Admitted } from '#tenants/admission/admission.ts'
 import { getKeyLimits } from '#tenants/keys/manage-keys.ts'
+import { getCheckpoint } from '#wallet/books/checkpoints.ts'
+import { getTenantKeys } from '#wallet/books/ledger-keys.ts'
+import { proveConsistency, proveEntry } from '#wallet/books/prove-entries.ts'
 import { getBalance } from '#wallet/ledger/balance.ts'
 import { setTestBalance } from '#wallet/ledger/set-test-balance.ts'
 import { listStatement } from '#wallet/statement/list-statements.ts'
@@ -77,6 +80,18 @@ export const operations: Operations = {
   },
   async 'account/statement'(deps, { tenant, request }) {
     return { data: await listStatement(deps, tenant.tenantId, request) }
+  },
+  async 'ledger/checkpoint'(deps, { tenant, request }) {
+    return { data: await getCheckpoint(deps, tenant.tenantId, request) }
+  },
+  async 'ledger/proof'(deps, { tenant, request }) {
+    return { data: await proveEntry(deps.db, tenant.tenantId, request) }
+  },
+  async 'ledger/consistency'(deps, { tenant, request }) {
+    return { data: await proveConsistency(deps.db, tenant.tenantId, request) }
+  },
+  async 'ledger/keys'(deps, { tenant }) {
+    return { data: await getTenantKeys(deps.db, deps.config, tenant.tenantId) }
   },
   async 'location/list'(deps, { tenant, request, catalogueVersion }) {
     const catalogue = await deps.catalogue.current(catalogueVersion)

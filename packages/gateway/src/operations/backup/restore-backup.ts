@@ -10,6 +10,7 @@ import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
 import type pg from 'pg'
 import { migrationsFolder } from '#platform/package-root.ts'
+import { RECORD_LEDGER_RESTORE } from '#wallet/books/record-restore.ts'
 import { SIGN_OUT } from '../recovery/recovery-state.ts'
 import { quoted, writeRows } from './backup-rows.ts'
 import { type BackupHeader, connectForRows } from './make-backup.ts'
@@ -159,7 +160,11 @@ async function restoreRows(request: RestoreRequest, header: BackupHeader): Promi
     for (const { name, lastValue, isCalled } of header.sequences) {
       await client.query('select setval($1::regclass, $2, $3)', [quoted(name), lastValue, isCalled])
     }
-    await client.query(BEGIN_RECOVERY, [ids.uuid(), header.startedAt])
+    const restoreId = ids.uuid()
+    await client.query(BEGIN_RECOVERY, [restoreId, header.startedAt])
+    // A backup of an earlier release has no trees: no dealer holds a checkpoint of it.
+    if (header.tables.some(({ table }) => table === 'ledger_restores'))
+      await client.query(RECORD_LEDGER_RESTORE, [restoreId])
     await client.query(SIGN_OUT.join('; '))
     await client.query('commit')
     await client.query('analyze')

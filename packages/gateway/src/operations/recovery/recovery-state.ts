@@ -3,6 +3,7 @@ import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import { audit, type By } from '#platform/audit/audit.ts'
 import { listPeers } from '#platform/deployment/peers.ts'
+import { RECORD_LEDGER_RESTORE } from '#wallet/books/record-restore.ts'
 
 /*
  * A gateway is in recovery from a restore until an operator has ended it. One flag decides, `restores.recovering`
@@ -68,10 +69,12 @@ export async function beginRecovery({ db, ids }: { db: Db; ids: Ids }, since: Da
       const message = `${running.length} gateway processes use this database. Stop them first: they would go on selling.`
       throw new Refusal(409, 'GATEWAY_RUNS', message)
     }
+    const restoreId = ids.uuid()
     tx.send({
       text: `insert into restores (restore_id, backup_started_at, restored_at) values ($1, $2, now())`,
-      values: [ids.uuid(), since],
+      values: [restoreId, since],
     })
+    tx.send({ text: RECORD_LEDGER_RESTORE, values: [restoreId] })
     for (const text of SIGN_OUT) tx.send({ text })
     audit(tx, ids, { tenantId: null, ...by, action: 'recovery.start', after: { since } })
   })

@@ -150,6 +150,7 @@ function paidContent(order: PlacedOrder): OrderPaidContent {
     amount: Number(order.amount),
     currencyCode: order.currencyCode,
     balanceAfter: Number(order.balanceAfter),
+    entryNo: String(order.walletVersion),
     packageInfoList: order.packageLines.map(publicLineOf),
   }
 }

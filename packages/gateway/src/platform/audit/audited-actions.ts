@@ -8,6 +8,7 @@ export const AUDIT_ACTIONS = [
   'cell.import',
   'deployment.check',
   'exchange_rate.set',
+  'ledger_key.rotate',
   'master_key.rotate',
   'master_key.rotated',
   'note.add',

@@ -35,6 +35,7 @@ const OF_SUPPLIER = `'supplier:' || supplier`
 export const ENCRYPTED_COLUMNS: readonly EncryptedColumn[] = [
   { table: 'tenant_secrets', column: 'ciphertext', owner: OF_TENANT, within: TENANT, id: uuid('secret_id') },
   { table: 'tenant_keys', column: 'ciphertext', owner: OF_TENANT, within: TENANT, id: uuid('key_id') },
+  { table: 'ledger_keys', column: 'private_key', owner: 'key_id::text', id: uuid('key_id') },
   { table: 'people', column: 'totp_secret', owner: 'person_id::text', id: uuid('person_id') },
   { table: 'suppliers', column: 'config', owner: OF_SUPPLIER, id: text('supplier') },
   { table: 'supplier_tokens', column: 'token', owner: OF_SUPPLIER, id: text('supplier') },

@@ -111,6 +111,16 @@ export async function* streamEntries(
   }
 }
 
+/** Reads all movements of a range, oldest first. The caller bounds it. */
+export async function readEntries(
+  db: Pick<Db, 'query'>,
+  tenantId: string,
+  { from, to }: VersionRange,
+): Promise<StatementEntry[]> {
+  const range = sql`and wallet_version >= ${from} and wallet_version < ${to} order by wallet_version`
+  return (await db.query<Row>(entriesQuery(tenantId, range))).map(entryOf)
+}
+
 /** Repeats the condition of the partial index on kinds other than orders, so that the planner can always use it. */
 function ofKind(kind: TransferKind | undefined): Sql {
   if (kind === undefined) return empty

@@ -5,6 +5,7 @@ import { notFound, requireUuid } from '@dealer-esim/lib/refusal.ts'
 import sql, { raw } from 'sql-template-tag'
 import { isMoving } from '#platform/held-tenants.ts'
 import type { LedgerFault, Verification } from './verification.ts'
+import { verifyBooks } from './verify-books.ts'
 import { verifyChain } from './verify-chain.ts'
 import { verifyOrders } from './verify-orders.ts'
 
@@ -74,6 +75,7 @@ async function verifyTenant(tx: Tx, verification: Verification, counts: LedgerCo
     report('BALANCE', `The wallet's version is ${wallet.version}, but it has ${chain.count} transfers.`)
   }
   counts.orders += await verifyOrders(tx, verification)
+  await verifyBooks(tx, verification)
 }
 
 const TENANTS_PAGE = 500

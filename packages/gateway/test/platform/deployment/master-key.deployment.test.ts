@@ -172,6 +172,7 @@ describe('master key rotation', () => {
       'access_tokens.token_hash': 'a hash',
       'brand_pictures.content': 'public: logos',
       'esim_sends.recipient_hash': 'a keyed hash',
+      'ledger_tiles.hashes': 'hashes of entries',
       'passkeys.credential_id': 'public: every authenticator request names it',
       'passkeys.public_key': 'public',
       'person_links.token_hash': 'a hash',

@@ -35,6 +35,7 @@ const REFERENCE_TABLES: Record<string, string> = {
   order_quarter_hours: 'sums over all tenants: some rows a quarter hour',
   daily_sales_packages: 'sums over all tenants: one row a day, package and supplier',
   daily_purchases: 'sums over all tenants: some rows a day and supplier',
+  ledger_keys: 'few: keys of this cell and of cells that tenants came from',
   ledger_checks: 'one row a day, about all wallets together',
   payment_settings: 'one row a currency: how its dealers pay',
   operator_details: 'one row: the operator as statements name it',

@@ -61,6 +61,7 @@ const ROWS: Record<string, string> = {
   webhook_replays: `insert into webhook_replays (tenant_id, replay_id, notify_types, delivery_states, from_id, to_id, cursor_id,
       rate_per_s, matched, stepped_at, actor, created_at, finished_at)
     values ($1, $2, '{ORDER_PAID}', '{DEAD}', $2, $2, $2, 1, 0, now(), 'system', now(), $3)`,
+  ledger_checkpoints: `insert into ledger_checkpoints values ($1, $2, 1, 'root', 'note', now(), $3)`,
   top_up_receipts: `with requested as (
       insert into top_up_requests (tenant_id, request_id, amount, reference, requested_by, created_at)
       values ($1, $2, 1, $2::uuid::text, 'system', now()))

@@ -1,6 +1,6 @@
 import type { Package, PackageListRequest } from '@dealer-esim/contract'
 import type { Command } from 'commander'
-import { eachRow } from '#client.ts'
+import { eachRow } from '#each-row.ts'
 import { integer, list, sizeInBytes } from '../arguments.ts'
 import type { Context } from '../context.ts'
 import { money, more, table, time, volume } from '../output.ts'

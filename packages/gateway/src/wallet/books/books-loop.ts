@@ -1,0 +1,132 @@
+import { LOWEST_UUID } from '@dealer-esim/lib/ids.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
+import { type Running, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
+import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
+import type { LoopMetrics } from '@dealer-esim/lib/telemetry/metrics.ts'
+import sql, { raw } from 'sql-template-tag'
+import { isMoving } from '#platform/held-tenants.ts'
+import { runJob } from '#platform/jobs.ts'
+import { firstVersionAt } from '../statement/statement-month.ts'
+import { type CheckpointDeps, closeMonth, makeCheckpoint } from './checkpoints.ts'
+import { growTree } from './grow-tree.ts'
+import { forgetOldKeys } from './ledger-keys.ts'
+
+export interface BooksDeps extends CheckpointDeps {
+  log: Log
+  loops?: LoopMetrics
+}
+
+/** The tree lags the balance by about this long. */
+const POLL_MS = 3_000
+const CHECKPOINTS_EVERY_MS = 60_000
+const TENANTS_PER_PAGE = 500
+
+/**
+ * Keeps the books that dealers can check: adds committed entries to each wallet's tree, behind the order path, and makes the
+ * checkpoints that are due. Old ledgers get their tree in the same way. One node at a time grows trees.
+ */
+export function booksLoop(deps: BooksDeps): Running {
+  let checkpointsAt = 0
+  return runLoop(deps, 'books', POLL_MS, async (signal) => {
+    const more = await growTrees(deps, signal)
+    if (performance.now() < checkpointsAt || signal.aborted) return more
+    await makeDueCheckpoints(deps, signal)
+    await forgetOldKeys(deps.db)
+    checkpointsAt = performance.now() + CHECKPOINTS_EVERY_MS
+    return more
+  })
+}
+
+/**
+ * Adds the next entries of every wallet that has new ones to its tree. A wallet that cannot be read is logged, and the others
+ * follow.
+ * @returns true if a wallet has more
+ */
+export async function growTrees({ db, log }: Pick<BooksDeps, 'db' | 'log'>, signal?: AbortSignal): Promise<boolean> {
+  let hasMore = false
+  // Reads the short rows of all wallets; an idle tenant costs no more than that.
+  for await (const tenantId of eachTenant(
+    db,
+    (after) => sql`
+      select w.tenant_id from wallets w left join ledger_trees t using (tenant_id)
+      where w.version > coalesce(t.size, 0) and w.tenant_id > ${after} and not ${raw(isMoving('w.tenant_id'))}
+      order by w.tenant_id limit ${TENANTS_PER_PAGE}`,
+  )) {
+    if (signal?.aborted) return false
+    let isElsewhere = false
+    await runJob(log, 'books', { tenantId }, async () => {
+      const grown = await growTree(db, tenantId)
+      isElsewhere = grown === undefined
+      hasMore ||= grown?.more === true
+    })
+    if (isElsewhere) return false
+    await failpoint('books.after-growth')
+  }
+  return hasMore
+}
+
+/**
+ * Makes a checkpoint for each tenant that has new entries and none within the hour, and one of each month that has ended.
+ * Without a public URL, which a local gateway learns when it listens, trees have no name yet.
+ */
+export async function makeDueCheckpoints(deps: BooksDeps, signal?: AbortSignal): Promise<void> {
+  if (deps.links.publicUrl === '') return
+  for await (const tenantId of eachTenant(
+    deps.db,
+    (after) => sql`
+      select tenant_id from ledger_trees t
+      where size > coalesce(checkpoint_size, 0) and tenant_id > ${after} and not ${raw(isMoving('t.tenant_id'))}
+        and (checkpoint_at between clock_timestamp() - interval '1 hour' and clock_timestamp()) is not true
+      order by tenant_id limit ${TENANTS_PER_PAGE}`,
+  )) {
+    if (signal?.aborted) return
+    await runJob(deps.log, 'checkpoint', { tenantId }, () => makeCheckpoint(deps, tenantId))
+    await failpoint('books.after-checkpoint')
+  }
+  await closeMonths(deps, signal)
+}
+
+/**
+ * A transaction that began before midnight may commit afterwards, with its earlier time. By now none of them is still open:
+ * PostgreSQL ends idle transactions after a minute at most.
+ */
+const MONTH_ENDS_AFTER = "interval '5 minutes'"
+
+/** Makes the last checkpoint of the month that ended last, for each tenant whose tree has all of its entries. */
+async function closeMonths(deps: BooksDeps, signal?: AbortSignal): Promise<void> {
+  const [ended] = await deps.db.query<{ month: string; endedAt: Date }>(sql`
+    select to_char(ended_at - interval '1 day', 'YYYY-MM') as month, ended_at at time zone 'UTC' as ended_at
+    from (select date_trunc('month', clock_timestamp() at time zone 'UTC' - ${raw(MONTH_ENDS_AFTER)}) as ended_at) as last`)
+  const { month, endedAt } = ended!
+  for await (const tenantId of eachTenant(
+    deps.db,
+    (after) => sql`
+      select tenant_id from ledger_trees t
+      where closed_month is distinct from ${month} and tenant_id > ${after} and not ${raw(isMoving('t.tenant_id'))}
+      order by tenant_id limit ${TENANTS_PER_PAGE}`,
+  )) {
+    if (signal?.aborted) return
+    await runJob(deps.log, 'month checkpoint', { tenantId }, async () => {
+      const [found] = await deps.db.query<{ version: bigint; size: bigint }>(sql`
+        select w.version, t.size from ledger_trees t join wallets w using (tenant_id) where tenant_id = ${tenantId}`)
+      const { version, size } = found!
+      const last = (await firstVersionAt(deps.db, tenantId, version, endedAt)) - 1n
+      if (last <= size) await closeMonth(deps, tenantId, month, Number(last))
+    })
+  }
+}
+
+/** The tenants of a query, page by page. `query` selects those after a tenant, in order, at most TENANTS_PER_PAGE. */
+async function* eachTenant(
+  db: Pick<Db, 'query'>,
+  query: (after: string) => { text: string; values: unknown[] },
+): AsyncGenerator<string> {
+  let after = LOWEST_UUID
+  for (;;) {
+    const rows = await db.query<{ tenantId: string }>(query(after))
+    for (const { tenantId } of rows) yield tenantId
+    if (rows.length < TENANTS_PER_PAGE) return
+    after = rows.at(-1)!.tenantId
+  }
+}

@@ -38,10 +38,11 @@ beforeEach(async () => {
 
 /** Runs the mover. */
 function run(progress: MoveDeps['progress'] = () => {}) {
-  const { ids } = node.deps
+  const { ids, cipher } = node.deps
   return moveTenant(
     {
       ids,
+      cipher,
       by: OPERATOR,
       progress(line) {
         steps.push(line)

@@ -1,9 +1,10 @@
-import type { Ids } from '@dealer-esim/lib/ids.ts'
 import { createPartitions } from '@dealer-esim/lib/postgres/partitions.ts'
 import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import type { By } from '#platform/audit/audit.ts'
 import { PARTITIONED } from '#platform/retention/retention-table.ts'
+import { bringLedgerKeys } from '#wallet/books/bring-keys.ts'
+import type { KeyDeps } from '#wallet/books/ledger-keys.ts'
 import { inCell, type Move } from './cell-session.ts'
 import { findObstacles, requireOneRelease } from './check-move.ts'
 import { copyTables, describeMove, type Shapes } from './copy-rows.ts'
@@ -12,8 +13,7 @@ import { installGuards, removeGuards } from './move-guard.ts'
 import { auditInCell, auditMove, findMove, insertMove, openTarget, setState } from './move-state.ts'
 import { type Switched, switchOver } from './switch-over.ts'
 
-export interface MoveDeps {
-  ids: Ids
+export interface MoveDeps extends Pick<KeyDeps, 'ids' | 'cipher'> {
   by: By
   /** Receives a line about each step. */
   progress(line: string): void
@@ -64,7 +64,8 @@ async function prepare({ ids, by, progress }: MoveDeps, move: Move): Promise<voi
 }
 
 /** Does everything that may take hours. The source serves the tenant as usual. */
-async function copyAll({ by, progress }: MoveDeps, move: Move, shapes: Shapes, report: MoveReport): Promise<void> {
+async function copyAll(deps: MoveDeps, move: Move, shapes: Shapes, report: MoveReport): Promise<void> {
+  const { by, progress } = deps
   const { source, target, tenantId, moveId } = move
   if ((await findMove(target.db, tenantId))?.moveId !== moveId) {
     await removeTenant(target, tenantId) // an earlier move may have left rows there
@@ -79,6 +80,8 @@ async function copyAll({ by, progress }: MoveDeps, move: Move, shapes: Shapes, r
     report.rows += rows
     if (rows > 0) progress(`copied ${table}: ${rows} rows`)
   })
+  // Before the comparison, which verifies in both cells what the source has signed.
+  await bringLedgerKeys(deps, source, target)
   await failpoint('move.copied')
 }
 

@@ -120,6 +120,7 @@ async function move(context: AdminContext, deps: AdminDeps, tenantId: string, op
     }
     const steps: MoveDeps = {
       ids: deps.ids,
+      cipher: deps.cipher,
       by,
       progress: (line) => context.progress(line),
       route: () => route(context, deps, tenantId, options, to),

@@ -98,7 +98,7 @@ function viewOf({ publicKey, validFrom, validUntil, endorsement }: KeyRow): Ledg
 }
 
 /** One process at a time creates keys. */
-async function lockKeys(tx: Tx): Promise<void> {
+export async function lockKeys(tx: Tx): Promise<void> {
   await tx.query({ text: `select pg_advisory_xact_lock(${advisoryKey('ledger keys')})` })
 }
 

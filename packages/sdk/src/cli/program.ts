@@ -1,6 +1,7 @@
 import { Argument, Command, CommanderError } from 'commander'
 import packageJson from '#package.json' with { type: 'json' }
 import { integer, timeoutMs } from './arguments.ts'
+import { auditCommand } from './audit/audit.ts'
 import { reportFailure } from './command-failure.ts'
 import { accountCommands } from './commands/account.ts'
 import { actionCommands } from './commands/actions.ts'
@@ -52,6 +53,7 @@ function commandLine(io: Io, current: () => Context): Command {
   profileCommands(program, current)
   actionCommands(program, current)
   listCommands(program, current)
+  auditCommand(program, current)
   webhookCommands(program, current)
   testCommands(program, current)
   signCommand(program, current)

@@ -25,7 +25,7 @@ const TIME = 'time '
 const HASH_BYTES = 32
 
 /** Reads the text of a checkpoint; undefined if it is malformed. Ignores lines after the time. */
-export function parseCheckpoint(text: string): Checkpoint | undefined {
+function parseCheckpoint(text: string): Checkpoint | undefined {
   const [origin = '', size = '', rootHash = '', time = ''] = text.split('\n')
   const treeSize = Number(size)
   if (origin === '' || String(treeSize) !== size || !Number.isSafeInteger(treeSize) || treeSize < 0) return undefined

@@ -11,7 +11,7 @@ import { concatenate, utf8 } from '#signing/request-signing.ts'
 
 const SIGNATURE_START = '— '
 const KEY_ID_BYTES = 4
-export const PUBLIC_KEY_BYTES = 32
+const PUBLIC_KEY_BYTES = 32
 const SIGNATURE_BYTES = 64
 /** The signature type of Ed25519 in a key id. */
 const ED25519 = '\x01'
@@ -25,7 +25,7 @@ export interface SignedNote {
 }
 
 /** The first 4 bytes of SHA-256(key name ‖ 0x0A ‖ 0x01 ‖ public key), as base64. */
-export async function keyIdOf(keyName: string, publicKey: Uint8Array): Promise<string> {
+async function keyIdOf(keyName: string, publicKey: Uint8Array): Promise<string> {
   const bytes = concatenate(`${keyName}\n${ED25519}`, publicKey)
   return toBase64(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)).subarray(0, KEY_ID_BYTES))
 }

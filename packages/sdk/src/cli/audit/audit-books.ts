@@ -10,7 +10,6 @@ import {
 } from '@dealer-esim/contract'
 import { leafHash, RootBuilder } from '@dealer-esim/contract/tree'
 import type { DealerEsim } from '#client.ts'
-import type { OwnOrder } from './audit-files.ts'
 
 /** What an audit keeps for the next one. */
 export interface AuditState {
@@ -24,13 +23,22 @@ export interface AuditState {
   balance: number
 }
 
-export interface AuditInput {
+/** A row of the dealer's own list of orders. */
+export interface OwnOrder {
+  transactionId: string
+  /** In 1/10 000. */
+  amount: number
+  /** Its line in the file. */
+  line: number
+}
+
+interface AuditInput {
   state: AuditState | undefined
   orders: readonly OwnOrder[] | undefined
   newOnly: boolean
 }
 
-export interface Finding {
+interface Finding {
   /** The first entry that differs; null: it is not about one entry. */
   entryNo: string | null
   message: string

@@ -2,16 +2,7 @@ import { readFile, rename, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { MalformedMoney, parseMoney } from '@dealer-esim/contract'
 import { CommandFailed, EXIT } from '../exit-codes.ts'
-import type { AuditState } from './audit-books.ts'
-
-/** A row of the dealer's own list of orders. */
-export interface OwnOrder {
-  transactionId: string
-  /** In 1/10 000. */
-  amount: number
-  /** Its line in the file. */
-  line: number
-}
+import type { AuditState, OwnOrder } from './audit-books.ts'
 
 const FORMAT = 'dealer-esim-audit-1'
 

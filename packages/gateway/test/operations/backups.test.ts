@@ -75,7 +75,7 @@ async function rowsOf(at: Pick<Database, 'query'>): Promise<Record<string, strin
   const tables = await at.query<{ name: string }>({
     text: `select relname as name from pg_class where relnamespace = current_schema()::regnamespace
            and relkind in ('r', 'p') and not relispartition
-           and relname not in ('backups', 'restores', 'request_ids', 'qps_buckets', 'schema_migrations', 'schema_releases') order by 1`,
+           and relname not in ('backups', 'restores', 'ledger_restores', 'request_ids', 'qps_buckets', 'schema_migrations', 'schema_releases') order by 1`,
   })
   const rows: Record<string, string[]> = {}
   for (const { name } of tables) {
@@ -140,6 +140,9 @@ test.each([[[]], [['--encrypt']]])('every row is restored from a backup with the
   const restored = createDb({ url: database.url, poolSize: 1, applicationName: 'test' })
   expect(await adminJsonWith(['restore', file], envOf(database.url))).toMatchObject({ recovering: true })
   expect(await restored.query({ text: 'select recovering from restores' })).toEqual([{ recovering: true }])
+  const unrecorded = `select from wallets w where not exists (
+    select from ledger_restores l join restores using (restore_id) where l.tenant_id = w.tenant_id and l.tree_size = w.version)`
+  expect(await restored.query({ text: unrecorded })).toEqual([])
   const rows = await rowsOf(db)
   expect(rows.profiles).toHaveLength(6)
   expect(await rowsOf(restored)).toEqual(rows)

@@ -211,6 +211,16 @@ test('a recovery that an operator begins ends sessions, access tokens and person
   expect(left).toEqual([])
 })
 
+test('a recovery that an operator begins is recorded in each ledger with its number of entries', async () => {
+  const tenantId = await addTenant(shop.db)
+  await adminJson('recovery', 'start', '--since', '2026-11-01T00:00:00Z')
+  const recorded = await shop.db.query({
+    text: `select l.tree_size, l.note from ledger_restores l join restores using (restore_id) where l.tenant_id = $1`,
+    values: [tenantId],
+  })
+  expect(recorded).toEqual([{ treeSize: 1n, note: null }])
+})
+
 test('a release says that credits since the backup are not known', async () => {
   await restore('1 hour')
   const { doubts } = await adminJson('recovery', 'show')

@@ -179,8 +179,8 @@ test('a twin is limited to TWIN_QPS_LIMIT, whatever its own limit, and then by w
     const { admission } = (await limited.deps.twins.open())!
     admission.twins = { ...admission.twins!, takeRequest: () => false } // all twins have sent 30 in this second
     await waitUntil(async () => {
-      const { code, data } = await call(limited, twin, 'account/balance')
-      return code === '101007' && data.limit === 30
+      const { code, headers } = await call(limited, twin, 'account/balance')
+      return code === '101007' && headers['ratelimit-limit'] === '30'
     })
   } finally {
     await limited.stop()

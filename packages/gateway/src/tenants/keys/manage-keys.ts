@@ -83,7 +83,7 @@ export async function getKeyLimits(
     text: `select per_order_max, per_day_max, total_max, total_spent, expires_at,
              case when spent_on = (now at time zone 'utc')::date then day_spent else 0 end as day_spent,
              (date_trunc('day', now at time zone 'utc') + interval '1 day') at time zone 'utc' as day_reset_time
-           from tenant_keys, ${tenantNow('$1', 'clock_timestamp()')} as now where tenant_id = $1 and key_id = $2`,
+           from tenant_keys, (select ${tenantNow('$1', 'clock_timestamp()')} as now) present where tenant_id = $1 and key_id = $2`,
     values: [tenantId, keyId],
   })
   if (row === undefined) throw new Error(`tenant ${tenantId} has no key ${keyId}`)

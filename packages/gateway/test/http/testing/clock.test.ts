@@ -257,7 +257,10 @@ describe('a year of test time', () => {
             dealer.tenantId,
           )
         ).map(({ attempts, state }) => [attempts, state])
-      await expect.poll(count).toEqual(expect.arrayContaining([[1, 'PENDING']]))
+      await expect.poll(count, { timeout: 9_000 }).toEqual([
+        [1, 'PENDING'],
+        [1, 'PENDING'],
+      ])
       for (const hours of splits) {
         expect((await advance(dealer, hours)).code).toBe('000000')
       }

@@ -14,8 +14,7 @@ import { STOCK, STOCK_BATCHES, STOCK_CODES } from '#suppliers/supplier-paths.ts'
 import { AlertBell } from './alert-bell.tsx'
 import { isDialogOpen, useKeys } from './keys.ts'
 import { itemOf, navigationItems } from './navigation.ts'
-import { NavigationBar } from './navigation-bar.tsx'
-import { TabBar } from './tab-bar.tsx'
+import { NavigationBar, TabBar } from './navigation-bar.tsx'
 import UserMenu from './user-menu.tsx'
 
 const DealerViewBar = lazy(() => import('./dealer-view.tsx'))

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import { PassThrough } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createMailServer, type MailServer } from '@dealer-esim/lib/outbound/smtp.ts'
-import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { createLog } from '@dealer-esim/lib/telemetry/json-log.ts'
 import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished, vi } from 'vitest'
 import { sendDueMails } from '#alerts/mail/send-mail.ts'
@@ -16,6 +15,7 @@ import { sendEsim } from '#esims/sends/send-esim.ts'
 import { SENDS_PER_RECIPIENT_MAX } from '#orders/recipient-limit.ts'
 import { enforceRetention } from '#platform/retention/retention-loop.ts'
 import { addDealer, type Dealer, OPERATOR } from '#test/harness/api-node.ts'
+import { diedOnly, dyingDb } from '#test/harness/databases/dying-db.ts'
 import { type SmtpReceiver, startSmtpReceiver } from '#test/harness/servers/smtp-receiver.ts'
 import { createTopUpTestbed, type Esim, type TopUpTestbed } from '#test/orders/topups/topup-testbed.ts'
 
@@ -326,18 +326,6 @@ it('a mail server that takes longer than a lease gets each mail once, from two n
   expect(smtp.mails.map((mail) => mail.to).sort()).toEqual(addresses)
 })
 
-it('an order whose eSIM never comes, or has ended, sends nothing', async () => {
-  const line = { packageCode: 'JP_1_7', count: 1, deliverTo: { email: EMAIL } }
-  const transactionId = randomUUID()
-  await bed.json(bed.dealer, 'esim/order', { transactionId, packageInfoList: [line] })
-  await bed.order(bed.dealer, transactionId, 'DELIVERED')
-  const { profileList } = (await bed.json(bed.dealer, 'esim/query', { transactionId })).data
-  await bed.set({ ...esim, esimTranNo: profileList[0].esimTranNo }, `esim_status = 'CANCEL'`)
-  await deliver()
-  expect(smtp.mails).toEqual([])
-  expect(await query('select send_status as status from esim_sends')).toEqual([{ status: 'FAILED' }])
-})
-
 it('an address that the mail server refuses is shown as FAILED, and its answer is stored without the address', async () => {
   smtp.refusals = { rcpt: `550 5.1.1 <${EMAIL}>: user mei.tanaka unknown` }
   const body = to()
@@ -409,7 +397,7 @@ it('an address gets five e-mails a day, by orders or afterwards, and an order wi
   expect((await order([line(EMAIL)])).code).toBe('000000')
 })
 
-it('sendList has the e-mail of an order from the moment that its eSIM is there', async () => {
+it('sendList has the e-mail of an order once its eSIM is there, which fails and sends nothing if it has ended', async () => {
   const transactionId = randomUUID()
   const line = { packageCode: 'JP_1_7', count: 1, deliverTo: { email: EMAIL } }
   await bed.json(bed.dealer, 'esim/order', { transactionId, packageInfoList: [line] })
@@ -419,6 +407,7 @@ it('sendList has the e-mail of an order from the moment that its eSIM is there',
   expect(sendList).toMatchObject([{ esimTranNo: profileList[0].esimTranNo, sendStatus: 'QUEUED', transactionId: null }])
   await bed.set({ ...esim, esimTranNo: profileList[0].esimTranNo }, `esim_status = 'CANCEL'`)
   await deliver()
+  expect(smtp.mails).toEqual([])
   expect((await listOf()).sendList).toMatchObject([
     { ...sendList[0], sendStatus: 'FAILED', lastUpdateTime: expect.any(String) },
   ])
@@ -451,43 +440,3 @@ it('no plain column, event or log has a name or an address, and after the retent
   // The transactionId counts forever: it sends nothing again.
   expect((await send(body)).data.sendStatus).toBe('SENT')
 })
-
-class Died extends Error {}
-
-function diedOnly(error: unknown): void {
-  if (!(error instanceof Died)) throw error
-}
-
-/** The database as a process sees it that dies at its nth step: before a statement, or after a COMMIT that it does not learn of. */
-function dyingDb(db: Db, diesAt: number): { db: Db; isDead(): boolean } {
-  let steps = 0
-  const step = () => {
-    if (++steps >= diesAt) throw new Died('the process has died')
-  }
-  const guard = <Target extends object>(target: Target, methods: readonly string[]) =>
-    new Proxy(target, {
-      get(on, name) {
-        const value = Reflect.get(on, name)
-        if (!methods.includes(String(name))) return value
-        return (...values: unknown[]) => {
-          step()
-          return (value as (...values: unknown[]) => unknown).apply(on, values)
-        }
-      },
-    })
-  return {
-    isDead: () => steps >= diesAt,
-    db: {
-      pool: db.pool,
-      async query(statement) {
-        step()
-        return db.query(statement)
-      },
-      async tx(work) {
-        const result = await db.tx((tx) => work(guard(tx, ['query', 'send'])))
-        step()
-        return result
-      },
-    },
-  }
-}

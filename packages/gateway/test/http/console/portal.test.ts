@@ -261,7 +261,10 @@ it('a traveller is found by the exact address and is in lists and files, only fo
   expect((await viewer.call('POST', `/tenants/${tenantId}/view`)).status).toBe(200)
   const mayNot = [await signIn('OPERATOR_READ_ONLY', null), other.person, viewer]
   for (const person of may) {
-    const { profiles } = (await person.call('GET', `/profiles?email=${email.toUpperCase()}`)).body
+    // In a header, because proxies log URLs.
+    person.window.headers['x-query'] = `email=${email.toUpperCase()}`
+    const { profiles } = (await person.call('GET', '/profiles')).body
+    delete person.window.headers['x-query']
     expect(profiles).toMatchObject([{ profileId: esim.esimTranNo, traveller: { email, name }, sendStatus: 'QUEUED' }])
     expect((await person.call('GET', `/search?q=${email}`)).body.results).toMatchObject([
       { kind: 'PROFILE', to: `/tenants/${tenantId}/profiles/${esim.esimTranNo}` },
@@ -276,41 +279,16 @@ it('a traveller is found by the exact address and is in lists and files, only fo
   }
 })
 
-it('a search for an address has it in no URL', async () => {
-  const person = await signIn('DEALER_STAFF', esim.dealer.tenantId)
-  const search = (path: string, query: string) => {
-    person.window.headers['x-query'] = query
-    return person.call('GET', path)
-  }
-  const found = await search('/profiles', 'email=found%40traveller.test')
-  expect(found.body.profiles).toMatchObject([{ profileId: esim.esimTranNo }])
-  expect((await search('/search', 'q=found%40traveller.test')).body.results).toMatchObject([{ kind: 'PROFILE' }])
-  expect((await search('/profiles', 'unknown=1')).status).toBe(400)
-})
-
 it('an order says to whom it is sent before its eSIM is there, only to people who may send it', async () => {
   const { dealer, person, home } = await dealerWith(100)
-  const [email, name] = ['mei@traveller.test', 'Mei Tanaka']
-  const placed = await person.call('POST', `${home}/orders`, { ...order('to-mei'), deliverTo: { email, name } })
-  const path = `${home}/orders/${placed.body.orderNo}`
-  expect((await person.call('GET', path)).body.deliverTo).toEqual([{ email, name }])
-  // The same purchase again, with another address, changes nothing.
-  const again = { ...order('to-mei'), deliverTo: { email: 'other@traveller.test' } }
-  expect((await person.call('POST', `${home}/orders`, again)).body.orderNo).toBe(placed.body.orderNo)
-  expect((await person.call('GET', path)).body.deliverTo).toEqual([{ email, name }])
+  const deliverTo = { email: 'mei@traveller.test', name: 'Mei Tanaka' }
+  const place = (more: object) => person.call('POST', `${home}/orders`, { ...order('to-mei'), ...more })
+  const path = `${home}/orders/${(await place({ deliverTo })).body.orderNo}`
+  // A repeat with another address changes nothing.
+  await place({ deliverTo: { email: 'other@traveller.test' } })
+  expect((await person.call('GET', path)).body.deliverTo).toEqual([deliverTo])
   expect((await (await signIn('OPERATOR_READ_ONLY', null)).call('GET', path)).body.deliverTo).toEqual([])
   await bed.order(dealer, 'to-mei', 'DELIVERED')
-})
-
-it('a saved view holds no address of a traveller', async () => {
-  const person = await signIn('DEALER_STAFF', esim.dealer.tenantId)
-  const save = (search: string) => person.call('POST', '/account/views', { list: 'esims', name: 'Mine', search })
-  for (const search of ['iccid=mei@traveller.test', 'esimStatus=IN_USE&iccid=mei%40traveller.test'])
-    expect(await save(search)).toMatchObject({ status: 422, body: { code: 'VIEW_HAS_ADDRESS' } })
-  const named = { list: 'esims', name: 'mei@traveller.test', search: 'esimStatus=IN_USE' }
-  expect((await person.call('POST', '/account/views', named)).status).toBe(422)
-  expect((await person.call('GET', '/account/views')).body).toEqual({ views: [] })
-  expect((await save('esimStatus=IN_USE')).status).toBe(200)
 })
 
 it('the codes of an eSIM include its QR code as a PNG image', async () => {

@@ -25,7 +25,12 @@ export const isInRecovery = (tenantId: string): string =>
  */
 export async function requireReleased(db: Pick<Tx, 'query'>, tenantId: string, instead: string): Promise<void> {
   const held = await db.query({ text: `select where ${isInRecovery('$1::uuid')}`, values: [tenantId] })
-  if (held.length > 0) throw new Refusal(409, 'IN_RECOVERY', `The dealer is in recovery. ${instead}`)
+  if (held.length > 0)
+    throw new Refusal(
+      409,
+      'IN_RECOVERY',
+      `The gateway is in recovery from a restore, and this dealer is not released yet. ${instead}`,
+    )
 }
 
 /** SQL: no loop calls suppliers or sends anything for the tenant. */

@@ -138,7 +138,7 @@ export async function lockEsim(tx: Tx, tenantId: string, esim: EsimIdentity) {
   const [{ orders, now }, state] = await Promise.all([
     lockOrders(tx, tenantId, [esim.orderId]),
     readEsimState(tx, tenantId, esim.profileId),
-    requireReleased(tx, tenantId, 'Its eSIMs are as they were at the backup: release it first (recovery release).'),
+    requireReleased(tx, tenantId, 'Nothing is done to its eSIMs until then.'),
   ])
   return { order: orders.get(esim.orderId)!, state, now }
 }

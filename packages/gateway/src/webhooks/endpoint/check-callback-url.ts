@@ -44,7 +44,7 @@ export async function withHealthCheck<Result>(
  * @throws ApiError 101007; Refusal while the tenant is in recovery
  */
 export async function inTurn<Result>(deps: CheckDeps, tenantId: string, work: () => Promise<Result>): Promise<Result> {
-  await requireReleased(deps.db, tenantId, 'Nothing is sent to its receiver until it is released (recovery release).')
+  await requireReleased(deps.db, tenantId, 'Nothing is sent to its receiver until then.')
   const token = deps.ids.uuid()
   await lockCheck(deps, tenantId, token)
   try {

@@ -163,7 +163,10 @@ export const recoveryRoutes: Route[] = [
       const list = { tenantId: body.tenantId, file: Readable.from([body.csv]), answers: {} }
       const matches = await matchDealerList(deps, list, by)
       const unknown = matches.filter(({ match }) => match !== 'OURS')
-      return { orders: matches.length, known: matches.length - unknown.length, unknown: unknown.slice(0, SHOWN_MAX) }
+      const shown = unknown
+        .slice(0, SHOWN_MAX)
+        .map(({ row, transactionId, match, detail }) => ({ row, transactionId, match, detail }))
+      return { orders: matches.length, known: matches.length - unknown.length, unknown: shown }
     },
   }),
   route({

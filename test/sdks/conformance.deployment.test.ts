@@ -169,7 +169,7 @@ for (const language of LANGUAGES) {
         arrival === 1 ? 'hang' : ok({ orderNo: 'O1', transactionId: 'T-1' }),
       )
       const request = { transactionId: 'T-1', packageInfoList: LINES }
-      const order = await run('call', { client: { ...client, timeoutMs: 300 }, method: 'order', args: [request] })
+      const order = await run('call', { client: { ...client, timeoutMs: 1_000 }, method: 'order', args: [request] })
       expect(order).toMatchObject({ orderNo: 'O1' })
       expect(seen.map(({ body }) => body)).toEqual([request, request])
       expect(new Set(seen.map(({ requestId }) => requestId)).size).toBe(2)
@@ -274,7 +274,7 @@ for (const language of LANGUAGES) {
       expect(seen).toHaveLength(3)
       expect(await run('wait', { client, which, waitMs: 0 })).toMatchObject(pending)
       expect(seen).toHaveLength(4)
-      expect(await run('wait', { client, which, waitMs: 300 })).toMatchObject(pending)
+      expect(await run('wait', { client, which, waitMs: 1_500 })).toMatchObject(pending)
       const silent = await scripted(() => 'hang')
       expect(await caught('wait', { client: silent.client, which, waitMs: 300 })).toMatchObject(failure('TIMED_OUT'))
     })

@@ -4,8 +4,6 @@ import type {
   ActionRequest,
   AnswerOf,
   BrandListAnswer,
-  DeviceListAnswer,
-  DeviceListRequest,
   EsimAction,
   OperationName,
   OrderAnswer,
@@ -359,8 +357,8 @@ export class DealerEsim {
     return this.call('location/list', request, options)
   }
 
-  /** One page of the devices that are known to take an eSIM, from a dated table: never a promise. */
-  devices(request: DeviceListRequest = {}, options?: CallOptions): Promise<DeviceListAnswer> {
+  /** One page of the devices known to take an eSIM: never a promise. */
+  devices(request: RequestOf<'device/list'> = {}, options?: CallOptions): Promise<AnswerOf<'device/list'>> {
     return this.call('device/list', request, options)
   }
 

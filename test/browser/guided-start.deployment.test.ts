@@ -88,7 +88,14 @@ describe.skipIf(!isBrowserAvailable())('a guided start', () => {
     await done('testOrder')
   })
 
-  it('completes the list with an endpoint, go-live checks and a second factor', async () => {
+  it('completes the list with a brand, an endpoint, go-live checks and a second factor', async () => {
+    await step('brand').getByRole('link', { name: 'Set brand' }).click()
+    await page.locator('input[name=name]').fill('Harbour')
+    await page.locator('input[name=supportEmail]').fill('care@harbour.test')
+    await button(page, 'Save').click()
+    await page.waitForFunction(() => document.title.endsWith('Harbour'))
+    await page.goto(testbed.access.consoleUrl)
+    await done('brand')
     await act('webhook')
     await field(page, 'Callback URL').fill(receiver.url)
     await button(page, 'Check and save').click()

@@ -122,7 +122,7 @@ function colourOf(lightness: number, chroma: number, hue: number): string {
   return hexOf(at(low))
 }
 
-/** Halvings of the chroma: finer than a step of one in 255. */
+/** Each round halves the step: the last one is finer than one in 255. */
 const CHROMA_ROUNDS = 20
 const ROUNDING = 1e-6
 

@@ -363,7 +363,7 @@ export class DealerEsim {
   }
 
   /** The brands under which travellers see this tenant, the default one first. */
-  brands(options?: CallOptions): Promise<BrandListAnswer> {
+  brands(options?: CallOptions): Promise<AnswerOf<'brand/list'>> {
     return this.call('brand/list', {}, options)
   }
 

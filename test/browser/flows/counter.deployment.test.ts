@@ -64,7 +64,8 @@ describe.skipIf(!isBrowserAvailable())('a shop at its counter', () => {
     await dialog.waitFor({ state: 'hidden' })
     await loadPage(testbed, operator, '/notices')
     await operator.getByText('Nothing Yet asks: How can we pay into our wallet?').waitFor()
-    await put('/operator-contact', CONTACT)
+    const { name, email: supportEmail, phone: supportPhone, hours: supportHours } = CONTACT
+    await put('/operator-brand', { name, supportEmail, supportPhone, supportHours })
     const details = { bankDetails: 'IBAN GB00 1234', paymentUrl: null, secondPersonAbove: null, password: PASSWORD }
     await put('/payment-settings/USD', details)
     await loadPage(testbed, page, '/')

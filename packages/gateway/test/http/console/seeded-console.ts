@@ -62,6 +62,7 @@ export async function seedTenant(testbed: ConsoleTestbed, tenantId: string, pack
         attemptId,
         notifyId,
       ],
+      [`insert into brands (tenant_id, brand, is_default, settings) values ($1, 'lotus', true, '{"name": "Lotus"}')`],
       [
         `insert into request_ids (tenant_id, request_id, slot) values ($1, $2, $3)`,
         requestId,

@@ -83,6 +83,7 @@ describe('ids of another tenant', () => {
 })
 
 const NAMES_WITHOUT_TENANT = [
+  'brand',
   ...['tenantId', 'supplier', 'packageCode', 'planName', 'groupName', 'ruleName', 'batchId', 'codeId', 'role'],
   'currencyCode',
 ]

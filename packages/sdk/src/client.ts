@@ -3,7 +3,6 @@ import type {
   ActionQueryRequest,
   ActionRequest,
   AnswerOf,
-  BrandListAnswer,
   EsimAction,
   OperationName,
   OrderAnswer,

@@ -80,7 +80,8 @@ function assignment(model: SdkModel, member: SdkMember): string {
 /** The PHP expression that makes a value of a type from JSON. */
 function valueFrom(model: SdkModel, type: TypeOf, given: string): string {
   if (type.kind === 'named') return `new ${type.name}(${given})`
-  if (type.kind === 'either') return eitherOf(model, type.of, given)
+  if (type.kind === 'either')
+    return type.of.every(({ kind }) => kind === 'named') ? eitherOf(model, type.of, given) : given
   if (type.kind !== 'list') return given
   const each = valueFrom(model, type.of, '$each')
   return each === '$each' ? given : `array_map(static fn (array $each) => ${each}, ${given})`

@@ -13,7 +13,7 @@ const BOUNDED: Record<string, string> = {
   'packages/gateway/src/fulfilment/outcomes/save-outcomes.ts': 'numbers of items, at most 100 in an order',
   'packages/gateway/src/fulfilment/reconciliation/ask-now.ts': 'the number of an item, at most 100 in an order',
   'packages/gateway/src/fulfilment/reconciliation/reconciliation-report.ts': 'counts of eSIMs of a month',
-  'packages/gateway/src/orders/placing/hand-over.ts': 'numbers of items, at most 100 in an order',
+  'packages/gateway/src/orders/placing/write-sends.ts': 'numbers of items, at most 100 in an order',
   'packages/gateway/src/orders/unanswered-topup.ts': 'days of a day pass, at most 365',
   'packages/gateway/src/people/account/access-token.ts': 'days of a token, at most 366',
   'packages/gateway/src/people/manage-people.ts': 'hours of an exemption, at most 72',

@@ -93,7 +93,7 @@ export interface Deps {
   localSignIn: LocalSignIn
   /** undefined if no collector is configured. */
   traces: Traces | undefined
-  /** The test twins of this node's dealers; in their own dependencies there are none. */
+  /** The test twins of this node's dealers; the dependencies of twins have no twins. */
   twins: Twins<Deps>
 }
 
@@ -121,7 +121,7 @@ export async function createDeps(
   log: Log,
   databaseUrl: string,
   logRequest: RequestLog = plainRequestLog(log),
-  /** Of the live dealers, for the dependencies of their test twins. */
+  /** The dependencies of the live dealers, if these are those of their test twins. */
   live?: Deps,
 ): Promise<Deps & Running> {
   let isStopping = false

@@ -57,6 +57,7 @@ describe('operations', () => {
       { orderType: 'NEW' },
       { kind: 'REFUND' },
       { language: 'de' },
+      { brand: 'Google' },
       { esimTranNoList: ['E1'] },
       topup,
       ...['CANCEL', 'SUSPEND', 'UNSUSPEND', 'REVOKE'].map((action) => ({ ...which, action })),

@@ -9,6 +9,9 @@ use DealerEsim\Model\AccountStatementAnswer;
 use DealerEsim\Model\AccountStatementAnswerEntry;
 use DealerEsim\Model\Action;
 use DealerEsim\Model\ActionResult;
+use DealerEsim\Model\BrandListAnswer;
+use DealerEsim\Model\DeviceListAnswer;
+use DealerEsim\Model\DeviceListAnswerDevice;
 use DealerEsim\Model\EsimOrderDryRunAnswer;
 use DealerEsim\Model\EsimOrderResult;
 use DealerEsim\Model\EsimProfileListAnswer;
@@ -18,6 +21,10 @@ use DealerEsim\Model\EsimTopupDryRunAnswer;
 use DealerEsim\Model\EsimTopupResult;
 use DealerEsim\Model\EsimUsageQueryAnswer;
 use DealerEsim\Model\HealthAnswer;
+use DealerEsim\Model\LedgerCheckpointAnswer;
+use DealerEsim\Model\LedgerConsistencyAnswer;
+use DealerEsim\Model\LedgerKeysAnswer;
+use DealerEsim\Model\LedgerProofAnswer;
 use DealerEsim\Model\LocationListAnswer;
 use DealerEsim\Model\OrderListAnswer;
 use DealerEsim\Model\OrderListAnswerOrder;
@@ -25,6 +32,7 @@ use DealerEsim\Model\PackageListAnswer;
 use DealerEsim\Model\PackageOffSale;
 use DealerEsim\Model\PackageOnSale;
 use DealerEsim\Model\Profile;
+use DealerEsim\Model\TestClockAdvanceAnswer;
 use DealerEsim\Model\WebhookSetAnswer;
 use DealerEsim\Model\WebhookTestAnswer;
 
@@ -180,6 +188,12 @@ abstract class Operations
         return new EsimProfileSendResult($this->callOnce('esim/profile/send', $request, $timeoutS, $retries));
     }
 
+    /** `brand/list`: list brands. Returns the brands under which travellers see this tenant. They are made on the console. */
+    public function brands(?float $timeoutS = null, ?int $retries = null): BrandListAnswer
+    {
+        return new BrandListAnswer($this->call('brand/list', [], $timeoutS, $retries));
+    }
+
     /**
      * `esim/cancel`: cancel an eSIM. Cancels an eSIM that was not downloaded. Its price, less the fee of the cancel
      * policy, is refunded when the supplier has cancelled it. Idempotent on `transactionId`, like all actions: a repeat
@@ -293,6 +307,46 @@ abstract class Operations
     }
 
     /**
+     * `ledger/checkpoint`: get a checkpoint of the ledger. Returns a signed note of the root of the Merkle tree over your
+     * entries, so that no entry can be changed, removed or inserted later without your noticing. `{}`: of the newest
+     * entry that is in the tree, which is seconds behind the balance, at most one a second.
+     * @param array{treeSize?: int} $request
+     */
+    public function ledgerCheckpoint(array $request = [], ?float $timeoutS = null, ?int $retries = null): LedgerCheckpointAnswer
+    {
+        return new LedgerCheckpointAnswer($this->call('ledger/checkpoint', $request, $timeoutS, $retries));
+    }
+
+    /**
+     * `ledger/proof`: prove an entry. Returns the hashes that prove that an entry of `account/statement` is in the tree
+     * of a checkpoint.
+     * @param array{entryNo: string, treeSize: int} $request
+     */
+    public function ledgerProof(array $request, ?float $timeoutS = null, ?int $retries = null): LedgerProofAnswer
+    {
+        return new LedgerProofAnswer($this->call('ledger/proof', $request, $timeoutS, $retries));
+    }
+
+    /**
+     * `ledger/consistency`: prove that the ledger was only continued. Returns the hashes that prove that the tree of a
+     * newer checkpoint begins with all entries of an older one, unchanged.
+     * @param array{fromSize: int, toSize: int} $request
+     */
+    public function ledgerConsistency(array $request, ?float $timeoutS = null, ?int $retries = null): LedgerConsistencyAnswer
+    {
+        return new LedgerConsistencyAnswer($this->call('ledger/consistency', $request, $timeoutS, $retries));
+    }
+
+    /**
+     * `ledger/keys`: list the keys of checkpoints. Returns the public keys that have signed checkpoints of this tenant,
+     * each endorsed by its predecessor, and a signed note for each restore from a backup.
+     */
+    public function ledgerKeys(?float $timeoutS = null, ?int $retries = null): LedgerKeysAnswer
+    {
+        return new LedgerKeysAnswer($this->call('ledger/keys', [], $timeoutS, $retries));
+    }
+
+    /**
      * `location/list`: list locations. Returns all countries (ISO 3166-1), and the regional and global coverage of the
      * packages that this tenant may buy, with names in the language asked for.
      * @param array{language?: string} $request
@@ -303,6 +357,27 @@ abstract class Operations
     }
 
     /**
+     * `device/list`: list devices. Returns devices that are known to take an eSIM, from a dated table.
+     * @param array{brand?: string, keyword?: string, pageSize?: int, cursor?: string} $request
+     */
+    public function devices(array $request = [], ?float $timeoutS = null, ?int $retries = null): DeviceListAnswer
+    {
+        return new DeviceListAnswer($this->call('device/list', $request, $timeoutS, $retries));
+    }
+
+    /**
+     * All rows of `devices`, page by page. A page is requested when its first row is needed.
+     * @param array{brand?: string, keyword?: string, pageSize?: int, cursor?: string} $request
+     * @return \Generator<int, DeviceListAnswerDevice>
+     */
+    public function eachDevice(array $request = [], ?float $timeoutS = null, ?int $retries = null): \Generator
+    {
+        foreach ($this->each('device/list', 'deviceList', $request, $timeoutS, $retries) as $row) {
+            yield new DeviceListAnswerDevice($row);
+        }
+    }
+
+    /**
      * `esim/usage/query`: get the usage of eSIMs. Returns data usage, expiry and status of up to 100 eSIMs, as the
      * supplier last reported them.
      * @param array{esimTranNoList: list<string>} $request
@@ -310,5 +385,47 @@ abstract class Operations
     public function usage(array $request, ?float $timeoutS = null, ?int $retries = null): EsimUsageQueryAnswer
     {
         return new EsimUsageQueryAnswer($this->call('esim/usage/query', $request, $timeoutS, $retries));
+    }
+
+    /**
+     * `test/balance/set`: set the balance of a test account. Sets the balance: the difference is posted as an ADJUSTMENT,
+     * none if there is no difference. Answers as `account/balance`. Only for test accounts; elsewhere 000109, as for all
+     * operations that begin with `test/`.
+     * @param array{balance: int} $request
+     */
+    public function testBalanceSet(array $request, ?float $timeoutS = null, ?int $retries = null): AccountBalanceAnswer
+    {
+        return new AccountBalanceAnswer($this->call('test/balance/set', $request, $timeoutS, $retries));
+    }
+
+    /**
+     * `test/esim/update`: report a state or usage of a test eSIM. Does what a report of the supplier does: states, usage
+     * and events follow by the ordinary rules, and a step backwards is ignored. Returns the eSIM as it is afterwards.
+     * @param array{esimTranNo?: string, iccid?: string, smdpStatus?: string, orderUsage?: int, usedPercent?: int} $request
+     */
+    public function testEsimUpdate(array $request = [], ?float $timeoutS = null, ?int $retries = null): Profile
+    {
+        return new Profile($this->call('test/esim/update', $request, $timeoutS, $retries));
+    }
+
+    /**
+     * `test/clock/advance`: advance the test time. Moves the time of this account forward. What the time brings happens
+     * in its order: notices, expiry, usage of sandbox packages, the end of cancel periods, repeated attempts to send
+     * events. What has happened keeps its time.
+     * @param array{hours: int, fromTime?: string} $request
+     */
+    public function testClockAdvance(array $request, ?float $timeoutS = null, ?int $retries = null): TestClockAdvanceAnswer
+    {
+        return new TestClockAdvanceAnswer($this->call('test/clock/advance', $request, $timeoutS, $retries));
+    }
+
+    /**
+     * `test/order/resolve`: end a test order. Ends an order that a sandbox package has left ALLOCATING or UNDER_REVIEW,
+     * as if its supplier had answered at last. An order that has ended is returned as it is.
+     * @param array{orderNo: string, outcome: string} $request
+     */
+    public function testOrderResolve(array $request, ?float $timeoutS = null, ?int $retries = null): EsimQueryAnswer
+    {
+        return new EsimQueryAnswer($this->call('test/order/resolve', $request, $timeoutS, $retries));
     }
 }

@@ -40,6 +40,7 @@ export function RecoveryDialog({ doing, onClose }: { doing: Doing; onClose(): vo
 
 /** The console API's limit: some 50 000 rows. */
 const CSV_LENGTH_MAX = 2_000_000
+const CSV_HEADER = 'iccid'
 
 /** Asks why doubts are accepted, if there are any. */
 function ReleaseDialog(props: { dealer: Part<'dealers'> | 'all'; doubts: string[]; onClose(): void }) {
@@ -186,7 +187,7 @@ function SettleDialog({ supplier, iccid, onClose }: { supplier: string; iccid?: 
       submit={t.recovery.settle}
       success={t.recovery.settled}
       onClose={onClose}
-      request={({ part: kind = 'ICCIDS', csv = `iccid\n${iccid}`, evidence }) => ({
+      request={({ part: kind = 'ICCIDS', csv = [CSV_HEADER, iccid].join('\n'), evidence }) => ({
         method: 'POST',
         path: '/recovery/settle',
         body: { supplier, part: kind, ...(kind === 'ICCIDS' && { csv }), evidence },

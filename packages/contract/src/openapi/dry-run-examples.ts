@@ -1,4 +1,4 @@
-import type { DryRunAnswerOf, DryRunName, DryRunOf } from '#schemas/dry-runs.ts'
+import type { DryRunAnswerOf, DryRunName, DryRunOf } from '#requests/dry-runs.ts'
 
 const esimTranNo = '06EQ7X1KCM0RB8Q2N5T3W9Z4GA'
 

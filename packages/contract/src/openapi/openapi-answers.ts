@@ -1,6 +1,6 @@
 import { codes, type FailureCode } from '#codes/codes.ts'
 import { failure, success } from '#codes/envelope.ts'
-import { dryRuns, hasDryRun } from '#schemas/dry-runs.ts'
+import { dryRuns, hasDryRun } from '#requests/dry-runs.ts'
 import { commonCodes, type OperationName, operations } from '#schemas/operations.ts'
 import { dryRunExamples } from './dry-run-examples.ts'
 import { failureExamples } from './failure-examples.ts'

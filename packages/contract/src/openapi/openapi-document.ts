@@ -1,4 +1,4 @@
-import { dryRuns, hasDryRun } from '#schemas/dry-runs.ts'
+import { dryRuns, hasDryRun } from '#requests/dry-runs.ts'
 import { API_PATH, type OperationName, operationNames, operations } from '#schemas/operations.ts'
 import { events } from '#schemas/webhooks.ts'
 import { EVENT_HEADERS } from '#signing/event-signing.ts'

@@ -1,13 +1,13 @@
 import type { TSchema } from 'typebox'
 import { codes, failureCodes } from '#codes/codes.ts'
+import { type DryRunName, dryRuns } from '#requests/dry-runs.ts'
 import { actionAnswer } from '#schemas/actions.ts'
-import { type DryRunName, dryRuns } from '#schemas/dry-runs.ts'
 import { type OperationName, operationNames, operations } from '#schemas/operations.ts'
 import { orderLine } from '#schemas/orders.ts'
 import { locationNetwork, packageOffSale, packageOnSale } from '#schemas/packages.ts'
 import { profile } from '#schemas/profiles.ts'
-import { publishedPattern } from '#schemas/text-patterns.ts'
 import { events } from '#schemas/webhooks.ts'
+import { publishedPattern } from '#text-patterns.ts'
 import { addPropertyExamples } from './property-examples.ts'
 
 /** A node of the document. */

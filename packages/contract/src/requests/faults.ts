@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox'
 import { IsDateTime } from 'typebox/format'
 import { FAULT_DETAILS_MAX } from '#limits.ts'
-import { adviceFor } from '#schemas/text-patterns.ts'
+import { adviceFor } from '#text-patterns.ts'
 
 /** A fault of one member of a request. */
 export interface Fault {

@@ -3,7 +3,7 @@ import { Check } from 'typebox/value'
 import { describe, expect, test } from 'vitest'
 import { isCode } from '#codes/codes.ts'
 import { type OperationName, operationNames, operations } from '#schemas/operations.ts'
-import { TEXT_PATTERNS } from '#schemas/text-patterns.ts'
+import { TEXT_PATTERNS } from '#text-patterns.ts'
 import { listFaults } from './faults.ts'
 import { parseRequest } from './parse-request.ts'
 

@@ -1,8 +1,8 @@
 import Type, { type Static } from 'typebox'
 import { REASON_LENGTH_MAX } from '#limits.ts'
+import { TEXT_PATTERNS } from '#text-patterns.ts'
 import { ACTION_STATUSES, ESIM_ACTIONS, type EsimAction } from './enumerations.ts'
 import { CLOSED, currencyCode, iccid, keyLabel, name, nullable, price, time, transactionIdOfAction } from './scalars.ts'
-import { TEXT_PATTERNS } from './text-patterns.ts'
 
 /** The request of `esim/cancel`, `esim/suspend`, `esim/unsuspend` and `esim/revoke`. */
 export const actionRequest = <A extends EsimAction>(action: A) =>

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
+import { TEXT_PATTERNS } from '#text-patterns.ts'
 import { CLOSED, cursor, nextCursor, nullable, pageSize } from './scalars.ts'
-import { TEXT_PATTERNS } from './text-patterns.ts'
 
 /** The longest text of a filter. Models are shorter. */
 const FILTER_LENGTH_MAX = 64

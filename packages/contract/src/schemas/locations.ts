@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { LANGUAGE_LENGTH_MAX } from '#limits.ts'
+import { TEXT_PATTERNS } from '#text-patterns.ts'
 import { CLOSED } from './scalars.ts'
-import { TEXT_PATTERNS } from './text-patterns.ts'
 
 export const LOCATION_TYPES = ['COUNTRY', 'REGION', 'GLOBAL'] as const
 export type LocationType = (typeof LOCATION_TYPES)[number]

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { LINE_COUNT_MAX, ORDER_ESIMS_MAX, ORDER_LINES_MAX, PERIOD_NUM_MAX, REMARK_LENGTH_MAX } from '#limits.ts'
+import { TEXT_PATTERNS } from '#text-patterns.ts'
 import { ORDER_STATUSES, ORDER_TYPES } from './enumerations.ts'
 import { profile } from './profiles.ts'
 import {
@@ -20,7 +21,6 @@ import {
   transactionIdOfOrder,
 } from './scalars.ts'
 import { handOverMembers, send } from './sends.ts'
-import { TEXT_PATTERNS } from './text-patterns.ts'
 
 const periodNum = () =>
   Type.Integer({
@@ -53,7 +53,7 @@ export const orderLineRequest = Type.Object(
 )
 export type OrderLineRequest = Static<typeof orderLineRequest>
 
-/** In a request that buys. A request with `true` has a separate schema (dry-runs.ts). */
+/** In a request that buys. A request with `true` has a separate schema (requests/dry-runs.ts). */
 const validateOnly = () =>
   Type.Optional(
     Type.Unsafe<false>(

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { COVERED_COUNTRIES_MAX, KEYWORD_LENGTH_MAX, UPDATED_SINCE_OVERLAP_MS } from '#limits.ts'
+import { TEXT_PATTERNS } from '#text-patterns.ts'
 import { ACTIVATION_POLICIES, DATA_TYPES, DURATION_UNITS, PACKAGE_TYPES, SMS_STATUSES } from './enumerations.ts'
 import {
   CLOSED,
@@ -14,7 +15,6 @@ import {
   quantity,
   time,
 } from './scalars.ts'
-import { TEXT_PATTERNS } from './text-patterns.ts'
 
 export const packageListRequest = Type.Object(
   {

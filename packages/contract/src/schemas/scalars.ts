@@ -7,7 +7,7 @@ import {
   PAGE_SIZE_MAX,
   TRANSACTION_ID_LENGTH_MAX,
 } from '#limits.ts'
-import { TEXT_PATTERNS } from './text-patterns.ts'
+import { TEXT_PATTERNS } from '#text-patterns.ts'
 
 /** A member that is always present and may be null. */
 export const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])

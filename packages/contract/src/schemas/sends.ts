@@ -1,8 +1,8 @@
 import Type, { type Static } from 'typebox'
 import { BRAND_LENGTH_MAX, EMAIL_LENGTH_MAX, TRAVELLER_NAME_LENGTH_MAX } from '#limits.ts'
+import { TEXT_PATTERNS } from '#text-patterns.ts'
 import { SEND_STATUSES } from './enumerations.ts'
 import { CLOSED, iccid, name, nullable, time, transactionIdOfAction } from './scalars.ts'
-import { TEXT_PATTERNS } from './text-patterns.ts'
 
 const language = () =>
   Type.String({

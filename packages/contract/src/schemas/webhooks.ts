@@ -7,6 +7,7 @@ import {
   USAGE_THRESHOLDS_DEFAULT,
   USAGE_THRESHOLDS_MAX,
 } from '#limits.ts'
+import { TEXT_PATTERNS } from '#text-patterns.ts'
 import { actionAnswer } from './actions.ts'
 import {
   ESIM_STATUSES,
@@ -17,7 +18,6 @@ import {
   TEST_FAILURES,
 } from './enumerations.ts'
 import { CLOSED, currencyCode, money, nullable, price, quantity, time, transactionIdOfEvent } from './scalars.ts'
-import { TEXT_PATTERNS } from './text-patterns.ts'
 
 export const webhookSetRequest = Type.Object(
   {

@@ -26,7 +26,7 @@ export function createTwinCatalogue({ live, linkKey, liveIdOf }: TwinCatalogueDe
   return { current: latest, latest }
 }
 
-/** Of a schema in which the catalogue was never changed. */
+/** The catalogue version of a schema in which the catalogue was never changed. */
 const UNCHANGED_VERSION = 1n
 
 /** The same snapshot with each twin in the place of its live dealer. */

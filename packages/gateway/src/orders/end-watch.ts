@@ -37,16 +37,33 @@ interface Waiting extends Awaited {
   settle(status: Status | null | undefined): void
 }
 
+interface WatchDeps {
+  db: Pick<Db, 'query'>
+  wake: Pick<Wakeups<'webhooks'>, 'on'>
+  log: Pick<Log, 'warn'>
+}
+
+/** One watch of the live dealers' orders, and one of the test twins', created when the first of their requests waits. */
+export function createEndWatches() {
+  const watches = new Map<WatchDeps, EndWatch>()
+  return {
+    of(deps: WatchDeps): EndWatch {
+      const watch = watches.get(deps) ?? createEndWatch(deps)
+      watches.set(deps, watch)
+      return watch
+    },
+    stop(): void {
+      for (const watch of watches.values()) watch.stop()
+    },
+  }
+}
+
 /**
  * Waits for orders and actions to end. Every end records an event, and its commit wakes the sender of events on all nodes.
  * The same wakeup makes this watch read all awaited rows in one statement. It never polls: if a wakeup is lost, the status
  * is read at the time limit.
  */
-export function createEndWatch(deps: {
-  db: Pick<Db, 'query'>
-  wake: Pick<Wakeups<'webhooks'>, 'on'>
-  log: Pick<Log, 'warn'>
-}): EndWatch {
+export function createEndWatch(deps: WatchDeps): EndWatch {
   const waiting = new Set<Waiting>()
   let isStopped = false
   let isDue = false

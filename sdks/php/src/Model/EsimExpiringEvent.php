@@ -8,12 +8,19 @@ use DealerEsim\Event;
 
 final class EsimExpiringEvent extends Event
 {
+    /**
+     * Only in an event of a test twin; events of live accounts have no `mode`.
+     * @var 'TEST'|null
+     */
+    public readonly ?string $mode;
+
     public readonly EsimExpiringEventContent $content;
 
     /** @param array<string, mixed> $data */
     public function __construct(array $data)
     {
         parent::__construct($data);
+        $this->mode = $data['mode'] ?? null;
         if (isset($data['content'])) { $this->content = new EsimExpiringEventContent($data['content']); }
     }
 }

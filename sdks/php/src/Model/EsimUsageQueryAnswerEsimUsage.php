@@ -18,7 +18,7 @@ final class EsimUsageQueryAnswerEsimUsage extends Model
     /** Bytes used; null when the supplier does not report it. */
     public readonly ?int $orderUsage;
 
-    /** Bytes that are left; null if one of the two is null. */
+    /** Bytes left; null if the volume is unlimited or the usage unknown. */
     public readonly ?int $remaining;
 
     /** RFC 3339; answers are UTC with milliseconds */

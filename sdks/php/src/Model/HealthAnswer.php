@@ -11,6 +11,9 @@ final class HealthAnswer extends Model
     /** @var 'UP' */
     public readonly string $status;
 
+    /** TEST: the AppKey is that of a test twin, which spends no money. */
+    public readonly string $mode;
+
     public readonly string $tenantId;
 
     public readonly string $clientName;
@@ -26,6 +29,7 @@ final class HealthAnswer extends Model
     {
         parent::__construct($data);
         if (isset($data['status'])) { $this->status = $data['status']; }
+        if (isset($data['mode'])) { $this->mode = $data['mode']; }
         if (isset($data['tenantId'])) { $this->tenantId = $data['tenantId']; }
         if (isset($data['clientName'])) { $this->clientName = $data['clientName']; }
         $this->keyLabel = $data['keyLabel'] ?? null;

@@ -32,6 +32,9 @@ final class OrderPaidEventContent extends Model
     /** in 1/10 000 of `currencyCode` */
     public readonly int $balanceAfter;
 
+    /** The number of the debit in `account/statement`. Absent from events that were recorded before it existed. */
+    public readonly ?string $entryNo;
+
     /** @var list<OrderPaidEventContentPackageInfo> */
     public readonly array $packageInfoList;
 
@@ -48,6 +51,7 @@ final class OrderPaidEventContent extends Model
         if (isset($data['amount'])) { $this->amount = $data['amount']; }
         if (isset($data['currencyCode'])) { $this->currencyCode = $data['currencyCode']; }
         if (isset($data['balanceAfter'])) { $this->balanceAfter = $data['balanceAfter']; }
+        $this->entryNo = $data['entryNo'] ?? null;
         if (isset($data['packageInfoList'])) { $this->packageInfoList = array_map(static fn (array $each) => new OrderPaidEventContentPackageInfo($each), $data['packageInfoList']); }
     }
 }

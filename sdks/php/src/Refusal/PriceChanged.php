@@ -9,14 +9,14 @@ use DealerEsim\Exception\Refused;
 /**
  * 200005, HTTP 422. A price has changed and nothing was bought. Compare data.current with your price, then order
  * again with the current price or without a price. The guard price of the line listed in data.details differs from
- * the current price of one eSIM (data.current). The same transactionId may be used again.
+ * the current price of one eSIM (data.current). The same transactionId may be used again. Of test/clock/advance: the
+ * test time is not fromTime, but data.current; nothing was moved.
  */
 final class PriceChanged extends Refused
 {
     public const CODE = '200005';
 
-    /** The current price of one eSIM (in 1/10 000 of `currencyCode`) */
-    public function current(): int
+    public function current(): int|string
     {
         return $this->data['current'];
     }

@@ -15,6 +15,7 @@ EsimAction = Literal["CANCEL", "SUSPEND", "UNSUSPEND", "REVOKE"]
 EsimStatus = Literal["GOT_RESOURCE", "IN_USE", "USED_UP", "USED_EXPIRED", "UNUSED_EXPIRED", "CANCEL", "REVOKED"]
 EventType = Literal["ORDER_PAID", "DELIVERY_UPDATED", "ESIM_USAGE", "ESIM_EXPIRING", "ESIM_ACTION_UPDATED", "BALANCE_LOW"]
 LocationType = Literal["COUNTRY", "REGION", "GLOBAL"]
+Mode = Literal["LIVE", "TEST"]
 OrderStatus = Literal["PAID", "ALLOCATING", "UNDER_REVIEW", "DELIVERED", "PARTIALLY_DELIVERED", "FAILED", "CANCELLED"]
 OrderType = Literal["NEW", "TOPUP"]
 PackageType = Literal["BASE", "TOPUP"]
@@ -24,10 +25,13 @@ SmsStatus = Literal[0, 1, 2]
 SpendScope = Literal["TENANT_DAY", "KEY_ORDER", "KEY_DAY", "KEY_TOTAL"]
 StatementKind = Literal["ORDER", "TOPUP", "REFUND", "WALLET_TOPUP", "ADJUSTMENT"]
 TestFailure = Literal["TIMEOUT", "REFUSED", "TLS", "ADDRESS", "STATUS"]
+TestOutcome = Literal["DELIVERED", "REFUSED"]
 
 
 class HealthAnswer(TypedDict):
     status: Literal["UP"]
+    mode: Mode
+    """TEST: the AppKey is that of a test twin, which spends no money."""
     tenantId: str
     clientName: str
     keyLabel: str | None
@@ -559,6 +563,20 @@ class EsimProfileSendResult(EsimProfileSendAnswer):
     """True if the transactionId was used before: this is the earlier answer, and nothing was done again."""
 
 
+class BrandListAnswer(TypedDict):
+    brandList: list[BrandListAnswerBrand]
+    """The default brand first."""
+
+
+class BrandListAnswerBrand(TypedDict):
+    brand: str
+    """For `brand` of an order line and of `esim/profile/send`."""
+    name: str
+    """As travellers see it."""
+    isDefault: bool
+    """The brand of what names none."""
+
+
 class EsimCancelRequest(TypedDict):
     transactionId: str
     """The dealer's own key of the action, case-sensitive. A retry needs a new RT-RequestID and the same
@@ -782,6 +800,74 @@ class AccountStatementAnswerEntry(TypedDict):
     """RFC 3339; answers are UTC with milliseconds"""
 
 
+class LedgerCheckpointRequest(TypedDict):
+    treeSize: NotRequired[int]
+    """A checkpoint of exactly this many entries. Absent: of the newest entry that is in the tree."""
+
+
+class LedgerCheckpointAnswer(TypedDict):
+    treeSize: int
+    """The entries 1 to this one are covered"""
+    rootHash: str
+    """The root of the Merkle tree (RFC 9162) over these entries, base64 (RFC 4648 section 4)"""
+    createTime: str
+    """RFC 3339; answers are UTC with milliseconds"""
+    note: str
+    """The checkpoint as a signed note (C2SP tlog-checkpoint): origin, size, root, time, and an Ed25519 signature.
+    Keep it: it is what you hold against later answers.
+    """
+
+
+class LedgerProofRequest(TypedDict):
+    entryNo: str
+    """The entry of `account/statement` to prove."""
+    treeSize: int
+    """The `treeSize` of the checkpoint that shall contain it"""
+
+
+class LedgerProofAnswer(TypedDict):
+    leafIndex: int
+    """`entryNo` - 1"""
+    treeSize: int
+    """As in the request"""
+    hashes: list[str]
+    """The inclusion proof of RFC 9162 section 2.1.3.1"""
+
+
+class LedgerConsistencyRequest(TypedDict):
+    fromSize: int
+    """The `treeSize` of the older checkpoint"""
+    toSize: int
+    """The `treeSize` of the newer checkpoint"""
+
+
+class LedgerConsistencyAnswer(TypedDict):
+    hashes: list[str]
+    """The consistency proof of RFC 9162 section 2.1.4.1; empty for equal sizes"""
+
+
+class LedgerKeysAnswer(TypedDict):
+    keys: list[LedgerKeysAnswerKey]
+    """The keys of every cell that has signed for this tenant, oldest first."""
+    restores: list[str]
+    """A signed note for each restore from a backup, oldest first: entries after the size that it names were lost,
+    and their numbers used again.
+    """
+
+
+class LedgerKeysAnswerKey(TypedDict):
+    publicKey: str
+    """The 32 bytes of an Ed25519 key, base64"""
+    validFrom: str
+    """RFC 3339; answers are UTC with milliseconds"""
+    validUntil: str | None
+    """null: it still signs (RFC 3339; answers are UTC with milliseconds)"""
+    endorsement: str | None
+    """A note by which an earlier key signs this one, under the key name `dealer-esim-keys`. Trust a key because
+    you trust its endorser; null: the first key.
+    """
+
+
 class LocationListRequest(TypedDict):
     language: NotRequired[str]
     """The language of the names (BCP 47). English without it, and for a language that is not known."""
@@ -797,6 +883,35 @@ class LocationListAnswerLocation(TypedDict):
     type: LocationType
     subLocationCodes: list[str]
     """The countries that regional or global packages cover together. Empty for a country."""
+
+
+class DeviceListRequest(TypedDict):
+    brand: NotRequired[str]
+    """Only devices of this maker, in any case."""
+    keyword: NotRequired[str]
+    """Words that maker and model must have, in any case."""
+    pageSize: NotRequired[int]
+    """Rows per page. Get the next page with `cursor`."""
+    cursor: NotRequired[str]
+    """`nextCursor` of the previous page, unchanged, with the same filters."""
+
+
+class DeviceListAnswer(TypedDict):
+    deviceList: list[DeviceListAnswerDevice]
+    """Never a promise: the same model may be sold without eSIM in some countries."""
+    nextCursor: str | None
+    """Send it as `cursor` to get the next page; null on the last page."""
+    asOf: str
+    """The day on which the table was compiled."""
+
+
+class DeviceListAnswerDevice(TypedDict):
+    brand: str
+    model: str
+    since: int | None
+    """The year in which it came out."""
+    note: str | None
+    """Such as where it is sold without eSIM."""
 
 
 class EsimUsageQueryRequest(TypedDict):
@@ -818,7 +933,7 @@ class EsimUsageQueryAnswerEsimUsage(TypedDict):
     orderUsage: int | None
     """Bytes used; null when the supplier does not report it."""
     remaining: int | None
-    """Bytes that are left; null if one of the two is null."""
+    """Bytes left; null if the volume is unlimited or the usage unknown."""
     usageUpdateTime: str | None
     """RFC 3339; answers are UTC with milliseconds"""
     expiredTime: str | None
@@ -827,12 +942,56 @@ class EsimUsageQueryAnswerEsimUsage(TypedDict):
     suspended: bool
 
 
+class TestBalanceSetRequest(TypedDict):
+    balance: int
+    """The balance afterwards. The difference is posted as an ADJUSTMENT (in 1/10 000 of `currencyCode`)"""
+
+
+class TestEsimUpdateRequest(TypedDict):
+    esimTranNo: NotRequired[str]
+    """Either `esimTranNo` or `iccid` is required."""
+    iccid: NotRequired[str]
+    """With or without F padding. Of several eSIMs with this ICCID, the newest is meant."""
+    smdpStatus: NotRequired[SmdpStatus]
+    orderUsage: NotRequired[int]
+    """Bytes used."""
+    usedPercent: NotRequired[int]
+    """The usage as a percentage of `totalVolume`, rounded up to bytes; instead of `orderUsage`."""
+
+
+class TestClockAdvanceRequest(TypedDict):
+    hours: int
+    fromTime: NotRequired[str]
+    """`testTime` of the last answer. If the clock has been advanced since, nothing happens (200005): a repeated
+    call never moves twice. Before the first advance: the present time, within an hour. (RFC 3339; answers are
+    UTC with milliseconds)
+    """
+
+
+class TestClockAdvanceAnswer(TypedDict):
+    testTime: str
+    """The test time at the end of the advance. It goes on as the real time does (RFC 3339; answers are UTC with
+    milliseconds)
+    """
+    advancedHours: int
+    changedEsims: int
+    """eSIMs that the time has changed."""
+
+
+class TestOrderResolveRequest(TypedDict):
+    orderNo: str
+    outcome: TestOutcome
+    """What the supplier says at last."""
+
+
 class OrderPaidEvent(TypedDict):
     notifyId: str
     """The same on every attempt and every replay."""
     notifyType: Literal["ORDER_PAID"]
     test: NotRequired[Literal[True]]
     """Only in an event that `webhook/test` sent: its content is a sample."""
+    mode: NotRequired[Literal["TEST"]]
+    """Only in an event of a test twin; events of live accounts have no `mode`."""
     eventGenerateTime: str
     """RFC 3339; answers are UTC with milliseconds"""
     content: OrderPaidEventContent
@@ -854,6 +1013,8 @@ class OrderPaidEventContent(TypedDict):
     """ISO 4217"""
     balanceAfter: int
     """in 1/10 000 of `currencyCode`"""
+    entryNo: NotRequired[str]
+    """The number of the debit in `account/statement`. Absent from events that were recorded before it existed."""
     packageInfoList: list[OrderPaidEventContentPackageInfo]
 
 
@@ -872,6 +1033,8 @@ class DeliveryUpdatedEvent(TypedDict):
     notifyType: Literal["DELIVERY_UPDATED"]
     test: NotRequired[Literal[True]]
     """Only in an event that `webhook/test` sent: its content is a sample."""
+    mode: NotRequired[Literal["TEST"]]
+    """Only in an event of a test twin; events of live accounts have no `mode`."""
     eventGenerateTime: str
     """RFC 3339; answers are UTC with milliseconds"""
     content: DeliveryUpdatedEventContent
@@ -905,6 +1068,8 @@ class EsimUsageEvent(TypedDict):
     notifyType: Literal["ESIM_USAGE"]
     test: NotRequired[Literal[True]]
     """Only in an event that `webhook/test` sent: its content is a sample."""
+    mode: NotRequired[Literal["TEST"]]
+    """Only in an event of a test twin; events of live accounts have no `mode`."""
     eventGenerateTime: str
     """RFC 3339; answers are UTC with milliseconds"""
     content: EsimUsageEventContent
@@ -936,6 +1101,8 @@ class EsimExpiringEvent(TypedDict):
     notifyType: Literal["ESIM_EXPIRING"]
     test: NotRequired[Literal[True]]
     """Only in an event that `webhook/test` sent: its content is a sample."""
+    mode: NotRequired[Literal["TEST"]]
+    """Only in an event of a test twin; events of live accounts have no `mode`."""
     eventGenerateTime: str
     """RFC 3339; answers are UTC with milliseconds"""
     content: EsimExpiringEventContent
@@ -961,6 +1128,8 @@ class EsimActionUpdatedEvent(TypedDict):
     notifyType: Literal["ESIM_ACTION_UPDATED"]
     test: NotRequired[Literal[True]]
     """Only in an event that `webhook/test` sent: its content is a sample."""
+    mode: NotRequired[Literal["TEST"]]
+    """Only in an event of a test twin; events of live accounts have no `mode`."""
     eventGenerateTime: str
     """RFC 3339; answers are UTC with milliseconds"""
     content: Action
@@ -972,6 +1141,8 @@ class BalanceLowEvent(TypedDict):
     notifyType: Literal["BALANCE_LOW"]
     test: NotRequired[Literal[True]]
     """Only in an event that `webhook/test` sent: its content is a sample."""
+    mode: NotRequired[Literal["TEST"]]
+    """Only in an event of a test twin; events of live accounts have no `mode`."""
     eventGenerateTime: str
     """RFC 3339; answers are UTC with milliseconds"""
     content: BalanceLowEventContent
@@ -998,6 +1169,8 @@ class CheckHealthEvent(TypedDict):
     notifyType: Literal["CHECK_HEALTH"]
     test: NotRequired[Literal[True]]
     """Only in an event that `webhook/test` sent: its content is a sample."""
+    mode: NotRequired[Literal["TEST"]]
+    """Only in an event of a test twin; events of live accounts have no `mode`."""
     eventGenerateTime: str
     """RFC 3339; answers are UTC with milliseconds"""
     content: dict[str, object]

@@ -12,6 +12,10 @@ from .models import (
     AccountStatementRequest,
     Action,
     ActionResult,
+    BrandListAnswer,
+    DeviceListAnswer,
+    DeviceListAnswerDevice,
+    DeviceListRequest,
     EsimActionQueryRequest,
     EsimCancelRequest,
     EsimOrderAnswer,
@@ -37,6 +41,13 @@ from .models import (
     EsimUsageQueryAnswer,
     EsimUsageQueryRequest,
     HealthAnswer,
+    LedgerCheckpointAnswer,
+    LedgerCheckpointRequest,
+    LedgerConsistencyAnswer,
+    LedgerConsistencyRequest,
+    LedgerKeysAnswer,
+    LedgerProofAnswer,
+    LedgerProofRequest,
     LocationListAnswer,
     LocationListRequest,
     OrderListAnswer,
@@ -47,6 +58,11 @@ from .models import (
     PackageOffSale,
     PackageOnSale,
     Profile,
+    TestBalanceSetRequest,
+    TestClockAdvanceAnswer,
+    TestClockAdvanceRequest,
+    TestEsimUpdateRequest,
+    TestOrderResolveRequest,
     WebhookSetAnswer,
     WebhookSetRequest,
     WebhookTestAnswer,
@@ -163,6 +179,12 @@ class Operations:
         """
         return self._call_once("esim/profile/send", request, timeout_s, retries)
 
+    def brands(self, *, timeout_s: float | None = None, retries: int | None = None) -> BrandListAnswer:
+        """`brand/list`: list brands. Returns the brands under which travellers see this tenant. They are made on the
+        console.
+        """
+        return self.call("brand/list", {}, timeout_s=timeout_s, retries=retries)
+
     def cancel(
         self, request: EsimCancelRequest, *, timeout_s: float | None = None, retries: int | None = None
     ) -> ActionResult:
@@ -241,6 +263,37 @@ class Operations:
         """All rows of `statement`, page by page. A page is requested when its first row is needed."""
         return self._each("account/statement", "entryList", request, timeout_s, retries)
 
+    def ledger_checkpoint(
+        self, request: LedgerCheckpointRequest = {}, *, timeout_s: float | None = None, retries: int | None = None
+    ) -> LedgerCheckpointAnswer:
+        """`ledger/checkpoint`: get a checkpoint of the ledger. Returns a signed note of the root of the Merkle tree
+        over your entries, so that no entry can be changed, removed or inserted later without your noticing. `{}`:
+        of the newest entry that is in the tree, which is seconds behind the balance, at most one a second.
+        """
+        return self.call("ledger/checkpoint", request, timeout_s=timeout_s, retries=retries)
+
+    def ledger_proof(
+        self, request: LedgerProofRequest, *, timeout_s: float | None = None, retries: int | None = None
+    ) -> LedgerProofAnswer:
+        """`ledger/proof`: prove an entry. Returns the hashes that prove that an entry of `account/statement` is in the
+        tree of a checkpoint.
+        """
+        return self.call("ledger/proof", request, timeout_s=timeout_s, retries=retries)
+
+    def ledger_consistency(
+        self, request: LedgerConsistencyRequest, *, timeout_s: float | None = None, retries: int | None = None
+    ) -> LedgerConsistencyAnswer:
+        """`ledger/consistency`: prove that the ledger was only continued. Returns the hashes that prove that the tree
+        of a newer checkpoint begins with all entries of an older one, unchanged.
+        """
+        return self.call("ledger/consistency", request, timeout_s=timeout_s, retries=retries)
+
+    def ledger_keys(self, *, timeout_s: float | None = None, retries: int | None = None) -> LedgerKeysAnswer:
+        """`ledger/keys`: list the keys of checkpoints. Returns the public keys that have signed checkpoints of this
+        tenant, each endorsed by its predecessor, and a signed note for each restore from a backup.
+        """
+        return self.call("ledger/keys", {}, timeout_s=timeout_s, retries=retries)
+
     def locations(
         self, request: LocationListRequest = {}, *, timeout_s: float | None = None, retries: int | None = None
     ) -> LocationListAnswer:
@@ -249,6 +302,18 @@ class Operations:
         """
         return self.call("location/list", request, timeout_s=timeout_s, retries=retries)
 
+    def devices(
+        self, request: DeviceListRequest = {}, *, timeout_s: float | None = None, retries: int | None = None
+    ) -> DeviceListAnswer:
+        """`device/list`: list devices. Returns devices that are known to take an eSIM, from a dated table."""
+        return self.call("device/list", request, timeout_s=timeout_s, retries=retries)
+
+    def each_device(
+        self, request: DeviceListRequest = {}, *, timeout_s: float | None = None, retries: int | None = None
+    ) -> Iterator[DeviceListAnswerDevice]:
+        """All rows of `devices`, page by page. A page is requested when its first row is needed."""
+        return self._each("device/list", "deviceList", request, timeout_s, retries)
+
     def usage(
         self, request: EsimUsageQueryRequest, *, timeout_s: float | None = None, retries: int | None = None
     ) -> EsimUsageQueryAnswer:
@@ -256,3 +321,38 @@ class Operations:
         supplier last reported them.
         """
         return self.call("esim/usage/query", request, timeout_s=timeout_s, retries=retries)
+
+    def test_balance_set(
+        self, request: TestBalanceSetRequest, *, timeout_s: float | None = None, retries: int | None = None
+    ) -> AccountBalanceAnswer:
+        """`test/balance/set`: set the balance of a test account. Sets the balance: the difference is posted as an
+        ADJUSTMENT, none if there is no difference. Answers as `account/balance`. Only for test accounts; elsewhere
+        000109, as for all operations that begin with `test/`.
+        """
+        return self.call("test/balance/set", request, timeout_s=timeout_s, retries=retries)
+
+    def test_esim_update(
+        self, request: TestEsimUpdateRequest = {}, *, timeout_s: float | None = None, retries: int | None = None
+    ) -> Profile:
+        """`test/esim/update`: report a state or usage of a test eSIM. Does what a report of the supplier does: states,
+        usage and events follow by the ordinary rules, and a step backwards is ignored. Returns the eSIM as it is
+        afterwards.
+        """
+        return self.call("test/esim/update", request, timeout_s=timeout_s, retries=retries)
+
+    def test_clock_advance(
+        self, request: TestClockAdvanceRequest, *, timeout_s: float | None = None, retries: int | None = None
+    ) -> TestClockAdvanceAnswer:
+        """`test/clock/advance`: advance the test time. Moves the time of this account forward. What the time brings
+        happens in its order: notices, expiry, usage of sandbox packages, the end of cancel periods, repeated
+        attempts to send events. What has happened keeps its time.
+        """
+        return self.call("test/clock/advance", request, timeout_s=timeout_s, retries=retries)
+
+    def test_order_resolve(
+        self, request: TestOrderResolveRequest, *, timeout_s: float | None = None, retries: int | None = None
+    ) -> EsimQueryAnswer:
+        """`test/order/resolve`: end a test order. Ends an order that a sandbox package has left ALLOCATING or
+        UNDER_REVIEW, as if its supplier had answered at last. An order that has ended is returned as it is.
+        """
+        return self.call("test/order/resolve", request, timeout_s=timeout_s, retries=retries)

@@ -200,8 +200,9 @@ class RequestIdUsed(Refused):
 class RateLimited(Refused):
     """101007, HTTP 429. Too many requests. Wait for the time in Retry-After and repeat with a new RT-RequestID.
     The tenant's requests per second, counted over all of the gateway's nodes, exceed its limit
-    (RateLimit-Limit); or too many calls from this address failed to authenticate. Spread the calls, or ask the
-    operator for a higher limit.
+    (RateLimit-Limit); or too many calls from this address failed to authenticate; or a traveller, or all
+    travellers together, got as many e-mails as a day allows. Spread the calls, or ask the operator for a higher
+    limit.
     """
 
     code = "101007"
@@ -252,14 +253,14 @@ class EsimState(Refused):
 
 
 class PriceChangedData(RefusalData):
-    current: int
-    """The current price of one eSIM (in 1/10 000 of `currencyCode`)"""
+    current: int | str
 
 
 class PriceChanged(Refused):
     """200005, HTTP 422. A price has changed and nothing was bought. Compare data.current with your price, then
     order again with the current price or without a price. The guard price of the line listed in data.details
-    differs from the current price of one eSIM (data.current). The same transactionId may be used again.
+    differs from the current price of one eSIM (data.current). The same transactionId may be used again. Of
+    test/clock/advance: the test time is not fromTime, but data.current; nothing was moved.
     """
 
     code = "200005"
@@ -354,13 +355,14 @@ class DailyLimitExceeded(Refused):
 
 
 class SupplierUnableData(RefusalData):
-    action: Literal["TOPUP", "CANCEL", "SUSPEND", "UNSUSPEND", "REVOKE"]
+    action: Literal["TOPUP", "CANCEL", "SUSPEND", "UNSUSPEND", "REVOKE", "TEST"]
 
 
 class SupplierUnable(Refused):
     """200015, HTTP 422. The supplier of this eSIM cannot do this and nothing was changed. Do not repeat the
     request: ask the operator what is possible. Not every supplier can top up, cancel, suspend or revoke an
-    eSIM. data.action states what this supplier cannot do.
+    eSIM. data.action states what this supplier cannot do. TEST: the built-in sandbox does not deliver this eSIM
+    or order, so no test operation changes it.
     """
 
     code = "200015"

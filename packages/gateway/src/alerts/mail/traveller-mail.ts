@@ -7,7 +7,7 @@ export interface TravellerMail {
   /** BCP 47 */
   language: string
   direction: 'ltr' | 'rtl'
-  /** Who sold the eSIM. */
+  /** The name of the dealer who sold the eSIM, or of its brand. */
   seller: string
   subject: string
   /** `Hello Hana, your eSIM is ready.`; empty for an eSIM that is installed. */

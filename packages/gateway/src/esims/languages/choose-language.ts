@@ -1,13 +1,13 @@
-import { ENGLISH, type Language } from './language.ts'
+import { ENGLISH, type Language } from './traveller-language.ts'
 
 /** What is known about the language of a reader, all of it unchecked. */
 export interface LanguageSources {
   /** Chosen on the page, now or earlier. */
   chosen?: string | undefined
-  /** Of the order or send that handed the eSIM over. */
+  /** The language that the order or send named when it handed the eSIM over. */
   handOver?: string | null | undefined
   acceptLanguage?: string | undefined
-  /** Of the seller's brand. */
+  /** The language of the seller's brand. */
   brand?: string | null | undefined
 }
 

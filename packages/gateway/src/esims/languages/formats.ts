@@ -1,5 +1,5 @@
 import { type ReadableVolume, readPartOf, readVolume } from '@dealer-esim/contract'
-import type { Language } from './language.ts'
+import type { Language } from './traveller-language.ts'
 
 /** `5 GB`, `5 Go`, `5 غيغابايت`. */
 export function formatVolume(language: Language, bytes: bigint): string {

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { packageRoot } from '#platform/package-root.ts'
 import { chooseLanguage } from './choose-language.ts'
-import { countriesText, getLanguages, placeholdersOf, withTexts } from './language.ts'
-import { type PackageFacts, packageTitle, titleText } from './package-title.ts'
 import { TEXT_NAMES, TEXTS } from './texts.ts'
+import { countriesText, getLanguages, placeholdersOf, withTexts } from './traveller-language.ts'
+import { type PackageFacts, packageTitle, titleText } from './traveller-title.ts'
 
 const languages = getLanguages()
 const TAGS = 'en zh-Hans zh-Hant ja ko es pt-BR fr de it nl pl ru uk tr vi th id hi ar he'.split(' ')

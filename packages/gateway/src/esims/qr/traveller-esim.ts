@@ -1,7 +1,7 @@
 import { type EsimStatus, parseActivationCode } from '@dealer-esim/contract'
 import type { Cipher } from '@dealer-esim/lib/crypto.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
-import type { PackageFacts } from '../languages/package-title.ts'
+import type { PackageFacts } from '../languages/traveller-title.ts'
 import { decryptSecrets } from '../profile-secrets.ts'
 import { INSTALLABLE, type QrSubject, readQrToken, readShareToken, SHARE_ALIVE } from './qr-link.ts'
 

@@ -2,7 +2,7 @@ import { brandColours } from '@dealer-esim/contract'
 import { describe, expect, it } from 'vitest'
 import { composeTravellerMail } from '#alerts/mail/traveller-mail.ts'
 import type { Brand } from '#brands/brand.ts'
-import { getLanguages } from '../languages/language.ts'
+import { getLanguages } from '../languages/traveller-language.ts'
 import type { InstallCodes, TravellerEsim } from '../qr/traveller-esim.ts'
 import { travellerMailOf } from './compose-mail.ts'
 

@@ -56,7 +56,10 @@ export function createTurns({ clock, requests, countRefused }: TurnDeps): Turns 
   function nextTurn(): void {
     isTaken = false
     if (waiting.size === 0) return
-    if (isBusy() && clock.monotonic() - takenAt < PAUSE_MS) return waitFor(1)
+    if (isBusy() && clock.monotonic() - takenAt < PAUSE_MS) {
+      waitFor(1)
+      return
+    }
     let soonestMs = Number.POSITIVE_INFINITY
     for (const [tenantId, own] of waiting) {
       const waitMs = ofTenant.waitMs(tenantId)
@@ -66,7 +69,8 @@ export function createTurns({ clock, requests, countRefused }: TurnDeps): Turns 
       waiting.delete(tenantId)
       if (own.length > 0) waiting.set(tenantId, own) // moved to the end
       takeNow(tenantId)
-      return start()
+      start()
+      return
     }
     waitFor(soonestMs)
   }

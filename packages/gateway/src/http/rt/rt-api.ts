@@ -4,7 +4,7 @@ import { type RequestHeaders, RT_PREFIXES, type RtOperationName } from '@dealer-
 import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import type { FastifyInstance } from 'fastify'
 import type { Deps } from '#deps.ts'
-import { createEndWatch, type EndWatch } from '#orders/end-watch.ts'
+import { createEndWatches } from '#orders/end-watch.ts'
 import {
   type Authenticated,
   admit,
@@ -42,9 +42,7 @@ interface RtApi {
   app: FastifyInstance
   deps: Deps
   shedder: LoadShedder
-  ends: EndWatch
-  /** Of test twins' orders, created when the first of their requests waits. */
-  twinEnds: { watch: EndWatch | undefined }
+  ends: ReturnType<typeof createEndWatches>
   lists: ListWriter
   callerOf: ReturnType<typeof callerReader>
   forward: Forward
@@ -73,21 +71,10 @@ interface Context {
  */
 export async function rtApi(app: FastifyInstance, deps: Deps, shedder: LoadShedder): Promise<void> {
   const callerOf = callerReader(deps.config.trustedProxies)
-  const ends = createEndWatch(deps)
+  const ends = createEndWatches()
   const lists = createListWriter(shedder)
   const forward = createForward(deps)
-  const twinEnds: RtApi['twinEnds'] = { watch: undefined }
-  const api: RtApi = {
-    app,
-    deps,
-    shedder,
-    ends,
-    twinEnds,
-    lists,
-    callerOf,
-    forward,
-    logUnavailable: unavailableLog(deps.log),
-  }
+  const api: RtApi = { app, deps, shedder, ends, lists, callerOf, forward, logUnavailable: unavailableLog(deps.log) }
   for (const prefix of RT_PREFIXES) {
     await app.register(
       async (scope) => {
@@ -102,7 +89,6 @@ export async function rtApi(app: FastifyInstance, deps: Deps, shedder: LoadShedd
   }
   app.addHook('preClose', (done) => {
     ends.stop()
-    twinEnds.watch?.stop()
     done()
   })
 }
@@ -197,13 +183,6 @@ async function serve(
   else respond(body instanceof ApiError ? pacedAsBody(api) : api, context, obj, failure)
 }
 
-/** The watch of live orders, or that of test twins' orders. */
-function endsOf({ ends, deps: live, twinEnds }: RtApi, deps: Deps): EndWatch {
-  if (deps === live) return ends
-  twinEnds.watch ??= createEndWatch(deps)
-  return twinEnds.watch
-}
-
 function pacedAsBody(api: RtApi): RtApi {
   return { ...api, shedder: { ...api.shedder, refusals: api.shedder.bodyRefusals } }
 }
@@ -295,7 +274,7 @@ async function perform(
     },
     waitForEnd(awaited) {
       slot.release(undefined) // a waiting request causes no load
-      return waitForEnd(endsOf(api, deps), context.response, awaited)
+      return waitForEnd(api.ends.of(deps), context.response, awaited)
     },
   }
   return handlers[operation](deps, call)

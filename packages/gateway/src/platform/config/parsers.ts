@@ -1,6 +1,7 @@
-import { readFileSync } from 'node:fs'
+import { accessSync, constants, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { readAuthorities } from '@dealer-esim/lib/process/certificate.ts'
+import ipaddr from 'ipaddr.js'
 
 /* Parsers of variables: e-mail, the identity provider (OIDC_…), cells, metrics and traces, the schema (variables.ts). */
 
@@ -138,4 +139,26 @@ export function databaseSchema(value: string): string {
     )
   }
   return value
+}
+
+export function readableFile(value: string): string {
+  const file = resolve(value)
+  try {
+    accessSync(file, constants.R_OK)
+  } catch {
+    throw new Error(`points to ${file}, which cannot be read`)
+  }
+  return file
+}
+
+export function addressBlocks(value: string): string[] {
+  const blocks = value.split(',').flatMap((block) => block.trim() || [])
+  for (const block of blocks) {
+    const [address = ''] = block.split('/')
+    const plain = ipaddr.IPv4.isValidFourPartDecimal(address) || ipaddr.IPv6.isValid(address)
+    const valid = plain && (address === block || ipaddr.isValidCIDR(block))
+    if (!valid)
+      throw new Error(`must list addresses and CIDR blocks, such as 10.0.0.0/8, 2001:db8::1; “${block}” is neither`)
+  }
+  return blocks
 }

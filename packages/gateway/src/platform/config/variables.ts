@@ -1,11 +1,10 @@
-import { accessSync, constants } from 'node:fs'
 import { resolve } from 'node:path'
 import { QPS_LIMIT_DEFAULT, QPS_LIMIT_MAX } from '@dealer-esim/contract'
 import { parseDatabaseUrl } from '@dealer-esim/lib/database-url.ts'
 import { DEFAULT_SCHEMA } from '@dealer-esim/lib/postgres/schema.ts'
-import ipaddr from 'ipaddr.js'
 import { ALL_TWIN_CONNECTIONS, OTHER_CONNECTIONS } from './connections.ts'
 import {
+  addressBlocks,
   clientId,
   databaseSchema,
   domains,
@@ -17,6 +16,7 @@ import {
   mailAddresses,
   providerLabel,
   publicationKeyFile,
+  readableFile,
   smtpUrl,
 } from './parsers.ts'
 
@@ -390,26 +390,4 @@ export function masterKey(value: string): Buffer {
     if (key.length === MASTER_KEY_BYTES) return key
   }
   throw new Error('must be 32 bytes in base64, base64url or hexadecimal, as `openssl rand -base64 32` prints them')
-}
-
-function readableFile(value: string): string {
-  const file = resolve(value)
-  try {
-    accessSync(file, constants.R_OK)
-  } catch {
-    throw new Error(`points to ${file}, which cannot be read`)
-  }
-  return file
-}
-
-function addressBlocks(value: string): string[] {
-  const blocks = value.split(',').flatMap((block) => block.trim() || [])
-  for (const block of blocks) {
-    const [address = ''] = block.split('/')
-    const plain = ipaddr.IPv4.isValidFourPartDecimal(address) || ipaddr.IPv6.isValid(address)
-    const valid = plain && (address === block || ipaddr.isValidCIDR(block))
-    if (!valid)
-      throw new Error(`must list addresses and CIDR blocks, such as 10.0.0.0/8, 2001:db8::1; “${block}” is neither`)
-  }
-  return blocks
 }

@@ -48,7 +48,7 @@ export interface AdmissionDeps {
   linkKey: Buffer
   /** Called for the first request signed with a secret: from then on, that secret signs events. */
   onSecretProven(tenant: Tenant, secret: TenantSecret): void
-  /** Of test twins only. */
+  /** What is known about test twins; only in their own admission. */
   twins?: TwinAdmission
   /** Called at each admitted request that a restricted key signed. */
   onKeyUsed(tenant: Tenant, key: RestrictedKey): void

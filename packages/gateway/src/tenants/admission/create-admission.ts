@@ -26,7 +26,7 @@ interface AdmissionOptions {
   /** The key that recognises the RequestIDs of the gateway's own attempts to send events. */
   linkKey: Buffer
   log: Log
-  /** Of test twins only. */
+  /** What is known about test twins; only in their own admission. */
   twins?: TwinAdmission | undefined
 }
 

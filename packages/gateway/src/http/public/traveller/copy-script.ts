@@ -1,4 +1,4 @@
-/** Adds a button beside each code. Without the script there is none, and one tap selects a whole code. */
+/** Adds a button beside each code. Without the script one tap selects a whole code. */
 export const COPY_SCRIPT = `
 if (navigator.clipboard) for (const code of document.querySelectorAll('.code code')) {
   const button = document.createElement('button')

@@ -1,9 +1,9 @@
 import { type Device, getDevices, sinceText } from '#esims/devices.ts'
 import { formatDate } from '#esims/languages/formats.ts'
-import { fill } from '#esims/languages/language.ts'
+import { fill } from '#esims/languages/traveller-language.ts'
 import { escapeHtml } from '../docs-page.ts'
-import { html, plain, type Reader, renderPage } from './page.ts'
 import { list, row } from './parts.ts'
+import { html, plain, type Reader, renderPage } from './traveller-page.ts'
 
 /** “Does my phone take an eSIM?”: what this phone says of itself, how to be sure, and the list. Never a promise. */
 export function takesEsim(reader: Reader): string {

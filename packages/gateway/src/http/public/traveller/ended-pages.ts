@@ -1,8 +1,8 @@
-import { packageTitle, titleText } from '#esims/languages/package-title.ts'
+import { packageTitle, titleText } from '#esims/languages/traveller-title.ts'
 import type { OpenedLink } from '#esims/qr/traveller-esim.ts'
 import { escapeHtml } from '../docs-page.ts'
 import { icon, scene } from './icons.ts'
-import { html, plain, type Reader, renderPage } from './page.ts'
+import { html, plain, type Reader, renderPage } from './traveller-page.ts'
 
 type Ended = Exclude<OpenedLink, { kind: 'OPEN' }>
 

@@ -1,12 +1,12 @@
 import { androidInstallUrl, appleInstallUrl } from '@dealer-esim/contract'
-import { packageTitle, titleText } from '#esims/languages/package-title.ts'
+import { packageTitle, titleText } from '#esims/languages/traveller-title.ts'
 import type { InstallCodes, TravellerEsim } from '#esims/qr/traveller-esim.ts'
 import { escapeHtml } from '../docs-page.ts'
 import { takesEsim } from './devices-page.ts'
 import { icon } from './icons.ts'
 import { installSteps } from './install-steps.ts'
-import { html, plain, type Reader, renderPage } from './page.ts'
 import { code, coverage, fact, heading, iccidText, moment, noInternet, row, terms } from './parts.ts'
+import { html, plain, type Reader, renderPage } from './traveller-page.ts'
 
 /** The page of an eSIM that is not installed yet: what it is, the one thing to do on this device, then everything else. */
 export function installPage(reader: Reader, token: string, esim: TravellerEsim, codes: InstallCodes): string {

@@ -1,6 +1,6 @@
 import type { PhoneMaker, StepPicture } from './icons.ts'
 import { icon, stepPicture } from './icons.ts'
-import { html, plain, type Reader } from './page.ts'
+import { html, plain, type Reader } from './traveller-page.ts'
 
 /** The steps with pictures: those of this phone, and on a desktop of each kind of phone, one open at a time. */
 export function installSteps(reader: Reader): string {

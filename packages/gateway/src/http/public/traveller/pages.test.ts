@@ -1,13 +1,13 @@
 import { brandColours, ESIM_STATUSES } from '@dealer-esim/contract'
 import { describe, expect, it } from 'vitest'
-import { getLanguages } from '#esims/languages/language.ts'
+import { getLanguages } from '#esims/languages/traveller-language.ts'
 import type { InstallCodes, TravellerEsim } from '#esims/qr/traveller-esim.ts'
 import { devicesPage } from './devices-page.ts'
 import { endedPage, unknownPage } from './ended-pages.ts'
 import { installPage } from './install-page.ts'
-import type { Reader } from './page.ts'
 import { phoneOf } from './phone.ts'
 import { statusPage } from './status-page.ts'
+import type { Reader } from './traveller-page.ts'
 
 const GIGABYTE = 1_000_000_000n
 const IPHONE = phoneOf({ 'user-agent': 'Mozilla/5.0 (iPhone; CPU iPhone OS 18_6 like Mac OS X) Mobile/15E148' })

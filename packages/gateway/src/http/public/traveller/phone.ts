@@ -16,9 +16,9 @@ export interface Phone {
  */
 export function phoneOf(headers: IncomingHttpHeaders): Phone {
   const agent = headers['user-agent'] ?? ''
-  const iphone = /\b(?:iPhone|iPod)\b.*? OS (\d{1,3})_(\d{1,3})/.exec(agent)
-  if (iphone) {
-    const [major, minor] = [Number(iphone[1]), Number(iphone[2])]
+  const system = /\b(?:iPhone|iPod)\b/.test(agent) ? / OS (\d{1,3})_(\d{1,3})/.exec(agent) : null
+  if (system) {
+    const [major, minor] = [Number(system[1]), Number(system[2])]
     return { kind: 'iphone', model: 'iPhone', isSamsung: false, opensLinks: major > 17 || (major === 17 && minor >= 4) }
   }
   if (!/\bAndroid\b/.test(agent)) return { kind: 'desktop', model: null, isSamsung: false, opensLinks: false }

@@ -1,13 +1,13 @@
 import type { EsimStatus } from '@dealer-esim/contract'
 import { formatMoment, formatPart, formatVolume, timeZoneOf } from '#esims/languages/formats.ts'
-import { textOf } from '#esims/languages/language.ts'
-import { countriesOf, packageTitle, titleText } from '#esims/languages/package-title.ts'
 import type { TextName } from '#esims/languages/texts.ts'
+import { textOf } from '#esims/languages/traveller-language.ts'
+import { countriesOf, packageTitle, titleText } from '#esims/languages/traveller-title.ts'
 import type { TravellerEsim } from '#esims/qr/traveller-esim.ts'
 import { escapeHtml } from '../docs-page.ts'
 import { icon } from './icons.ts'
-import { html, plain, type Reader, renderPage } from './page.ts'
 import { coverage, fact, heading, iccidText, list, moment, noInternet, row, terms } from './parts.ts'
+import { html, plain, type Reader, renderPage } from './traveller-page.ts'
 
 /** The page of an eSIM after its installation: what is left, until when, how to get more. */
 export function statusPage(reader: Reader, esim: TravellerEsim): string {

@@ -1,7 +1,7 @@
 import { readVolume, volumeText } from '@dealer-esim/contract'
 import { countryName, isCountry } from '#catalogue/coverage.ts'
 import { formatDays, formatVolume } from './formats.ts'
-import { countriesText, type Language, textOf } from './language.ts'
+import { countriesText, type Language, textOf } from './traveller-language.ts'
 
 /** The package of a sold eSIM, as far as the catalogue still knows it. */
 export interface PackageFacts {
@@ -55,7 +55,7 @@ function placeOf(name: string, facts: PackageFacts): Place | undefined {
   const rest = at === -1 ? '' : said.slice(at).toLowerCase()
   if (!wordsOf(rest).every((word) => termWords(facts).has(word))) return undefined
   const typed = said.slice(0, at === -1 ? undefined : at).replace(/, day pass,? ?$/i, '')
-  const place = typed.replace(/[\s,:·–-]+$/, '').trim()
+  const place = withoutEnd(typed)
   const countries = countriesOf(facts)
   const [only, ...others] = countries
   if (only !== undefined && others.length === 0) return isNameOf(only, place) ? { region: only } : undefined
@@ -117,4 +117,11 @@ function termsOf(language: Language, { dataType, volume, days }: PackageFacts): 
   const amount = volume === null ? language.texts.unlimited : formatVolume(language, volume)
   const data = dataType === 'DAILY' ? textOf(language, 'perDay', { volume: amount }) : amount
   return [data, formatDays(language, days)]
+}
+
+/** The text without spaces and punctuation at its end: `Japan – ` is `Japan`. */
+function withoutEnd(text: string): string {
+  let end = text.length
+  while (end > 0 && /[\s,:·–-]/.test(text[end - 1]!)) end--
+  return text.slice(0, end).trim()
 }

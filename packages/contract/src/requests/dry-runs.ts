@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
-import type { OperationName } from './operations.ts'
-import { orderMembersToBuy, topupMembersToBuy } from './orders.ts'
-import { CLOSED, currencyCode, money, nullable, price, quantity, transactionId } from './scalars.ts'
+import type { OperationName } from '#schemas/operations.ts'
+import { orderMembersToBuy, topupMembersToBuy } from '#schemas/orders.ts'
+import { CLOSED, currencyCode, money, nullable, price, quantity, transactionId } from '#schemas/scalars.ts'
 
 const validateOnly = () => Type.Literal(true, { description: 'Nothing is bought and nothing is reserved.' })
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isBrowserAvailable } from '../chromium.ts'
-import { type ConsoleTestbed, heading, signInAsOperator, startTestbed } from '../console-testbed.ts'
+import { isBrowserAvailable } from './chromium.ts'
+import { type ConsoleTestbed, heading, signInAsOperator, startTestbed } from './console-testbed.ts'
 
 const LOGO = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><circle cx="4" cy="4" r="4" fill="#b8336a"/></svg>`
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Brand } from '#brands/brand.ts'
-import { fill, type Language } from '#esims/languages/language.ts'
 import type { TextName, Values } from '#esims/languages/texts.ts'
+import { fill, type Language } from '#esims/languages/traveller-language.ts'
 import { escapeHtml } from '../docs-page.ts'
 import { COPY_SCRIPT } from './copy-script.ts'
 import { icon, symbolsFor } from './icons.ts'
@@ -14,7 +14,7 @@ export interface Reader {
   /** What the reader can change to. */
   languages: readonly Language[]
   brand: Brand
-  /** Who sold the eSIM; the operator on pages of links that nobody knows. */
+  /** The name of the dealer who sold the eSIM, or of its brand; the operator's on pages of unknown links. */
   seller: string
   phone: Phone
 }

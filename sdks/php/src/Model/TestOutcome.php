@@ -1,0 +1,12 @@
+<?php
+// Generated from packages/contract by `npm run sdks`: do not edit.
+declare(strict_types=1);
+
+namespace DealerEsim\Model;
+
+/** A newer gateway may answer with other values. */
+final class TestOutcome
+{
+    public const DELIVERED = 'DELIVERED';
+    public const REFUSED = 'REFUSED';
+}

@@ -30,8 +30,9 @@ describe('operations', () => {
     expect(await esim.balance()).toEqual({ operation: 'account/balance' })
     expect(await esim.brands()).toEqual({ operation: 'brand/list' })
     expect(await esim.packages({ locationCode: 'JP' })).toEqual({ operation: 'package/list' })
-    const bought = await esim.order({ transactionId: 'T-1', packageInfoList: LINES })
-    expect(bought).toMatchObject({ operation: 'esim/order' })
+    expect(await esim.order({ transactionId: 'T-1', packageInfoList: LINES })).toMatchObject({
+      operation: 'esim/order',
+    })
     expect(await esim.query({ orderNo: 'O1' })).toEqual({ operation: 'esim/query' })
     expect(await esim.profiles()).toEqual({ operation: 'esim/profile/list' })
     expect(await esim.setWebhook({ callbackUrl: null })).toEqual({ operation: 'webhook/set' })

@@ -1,3 +1,4 @@
+import { RESTORE_NOTE } from '#schemas/books.ts'
 import type { AnswerOf, RequestOf } from '#schemas/operations.ts'
 
 /*
@@ -52,6 +53,6 @@ export const bookAnswers: { [N in BookOperation]: AnswerOf<N> } = {
           'dealer-esim-key\ngTl3Dqh9F19Wo1Rmw0x+zMuNipG07jeiXfYPW4/Js5Q=\n2026-12-01T00:00:00.000Z\n\n— dealer-esim-keys w6odb1N+S4w0mGVPKIsJospyYzW2WMc+NdNAxFuQFkMHb5ZmQOTscAcvZc84lcgit7MG80X6f4tNBRbGig6+hVjOTAU=\n',
       },
     ],
-    restores: [],
+    restores: [RESTORE_NOTE],
   },
 }

@@ -94,12 +94,13 @@ export const ledgerKey = Type.Object({
 export type LedgerKey = Static<typeof ledgerKey>
 
 /** Its last line is the signature. */
-const RESTORE_NOTE =
+export const RESTORE_NOTE =
   'dealer-esim-restore\nesim.example.com/01a1fd8b-dc30-7373-b571-a5a73161e676\n1200\n2026-11-20T13:28:09.000Z\n\n— dealer-esim-keys Az3grlgtzPICa5OS8npVmf1Myq/5IZniMp+ZJurmRDeOoRDe4URYN7u5/Zhcyv2q1gGzGku9nTo+zyWE+xeMcTOAYQ8=\n'
 
 export const keysAnswer = Type.Object({
   keys: Type.Array(ledgerKey, { description: 'The keys of every cell that has signed for this tenant, oldest first.' }),
-  restores: Type.Array(Type.String({ examples: [RESTORE_NOTE] }), {
+  restores: Type.Array(Type.String(), {
+    examples: [[RESTORE_NOTE]],
     description:
       'A signed note for each restore from a backup, oldest first: entries after the size that it names were lost, and their numbers used again.',
   }),

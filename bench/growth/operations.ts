@@ -74,7 +74,7 @@ export async function createOperations({
   const linkKey = await ensureDeployment({ db, cipher, ids: systemIds }, 'local')
   const catalogue = createCatalogue({ db, linkKey, databaseClock: systemClock })
   const tenantId = history.tenantIds[0]!
-  const tenant = { tenantId, currencyCode: 'USD' }
+  const tenant = { tenantId, currencyCode: 'USD', testOffsetMs: 0 }
   const reading = { db, cipher, linkKey, links: { publicUrl: 'http://127.0.0.1' } }
   const placer = createOrderPlacer({
     ...{ db: orderDb, ids: systemIds, clock: systemClock, databaseClock: systemClock, catalogue },
@@ -129,7 +129,7 @@ export async function createOperations({
       case 'order/list, deep page':
         return listOrders(reading, tenantId, request)
       case 'query':
-        return getOrderWithProfiles(reading, tenantId, request)
+        return getOrderWithProfiles(reading, tenantId, request, tenant)
       case 'profile/list, first page':
       case 'profile/list, deep page':
         return listProfiles(reading, tenantId, request)

@@ -87,17 +87,27 @@ export interface Manifest {
     minAvailable?: number
     maxUnavailable?: number
     selector: { matchLabels: Record<string, string> } & Record<string, string>
-    template: {
-      metadata: { labels: Record<string, string> }
-      spec: {
-        terminationGracePeriodSeconds: number
-        serviceAccountName: string
-        securityContext: object
-        containers: [Container]
-        volumes: { name: string; secret?: { secretName: string; defaultMode: number }; emptyDir?: object }[]
-      }
-    }
+    template: PodTemplate
+    jobTemplate?: { metadata?: { labels?: Record<string, string> }; spec: { template: PodTemplate } }
   }
+}
+
+interface PodTemplate {
+  metadata: { labels: Record<string, string> }
+  spec: {
+    terminationGracePeriodSeconds: number
+    serviceAccountName: string
+    securityContext: object
+    containers: [Container]
+    volumes: Volume[]
+  }
+}
+
+interface Volume {
+  name: string
+  secret?: { secretName: string; defaultMode: number }
+  emptyDir?: object
+  persistentVolumeClaim?: { claimName: string }
 }
 
 function readYaml(path: string): Manifest[] {
@@ -139,11 +149,13 @@ function addPrefix(objects: Manifest[], prefix: string): void {
   const renamed = (kind: string, name: string) => (own.has(`${kind} ${name}`) ? prefix + name : name)
   for (const { kind, metadata, spec } of objects) {
     metadata.name = prefix + metadata.name
-    if (kind !== 'Deployment') continue
-    const pod = spec.template.spec
+    const pod = podTemplateOf({ kind, spec })?.spec
+    if (pod === undefined) continue
     pod.serviceAccountName = renamed('ServiceAccount', pod.serviceAccountName)
     for (const { configMapRef } of pod.containers.flatMap(({ envFrom }) => envFrom))
       configMapRef.name = renamed('ConfigMap', configMapRef.name)
+    for (const { persistentVolumeClaim: claim } of pod.volumes)
+      if (claim) claim.claimName = renamed('PersistentVolumeClaim', claim.claimName)
   }
 }
 
@@ -152,9 +164,18 @@ function addLabels({ kind, metadata, spec }: Manifest, pairs: Record<string, str
   if (!includeSelectors || spec === undefined) return
   if (kind === 'Service') Object.assign(spec.selector, pairs)
   else if (spec.selector) Object.assign(spec.selector.matchLabels, pairs)
-  if (kind === 'Deployment') Object.assign(spec.template.metadata.labels, pairs)
+  const template = podTemplateOf({ kind, spec })
+  if (template) Object.assign(template.metadata.labels, pairs)
+  const job = spec.jobTemplate
+  if (job) job.metadata = { ...job.metadata, labels: { ...job.metadata?.labels, ...pairs } }
 }
 
-function containersOf({ kind, spec }: Manifest): Container[] {
-  return kind === 'Deployment' ? spec.template.spec.containers : []
+function containersOf(manifest: Manifest): Container[] {
+  return podTemplateOf(manifest)?.spec.containers ?? []
+}
+
+/** The pods that an object makes, if it makes any. */
+function podTemplateOf({ kind, spec }: Pick<Manifest, 'kind' | 'spec'>): PodTemplate | undefined {
+  if (kind === 'CronJob') return spec.jobTemplate?.spec.template
+  return kind === 'Deployment' ? spec.template : undefined
 }

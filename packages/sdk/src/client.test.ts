@@ -30,9 +30,8 @@ describe('operations', () => {
     expect(await esim.balance()).toEqual({ operation: 'account/balance' })
     expect(await esim.brands()).toEqual({ operation: 'brand/list' })
     expect(await esim.packages({ locationCode: 'JP' })).toEqual({ operation: 'package/list' })
-    expect(await esim.order({ transactionId: 'T-1', packageInfoList: LINES })).toMatchObject({
-      operation: 'esim/order',
-    })
+    const first = { transactionId: 'T-1', packageInfoList: LINES }
+    expect(await esim.order(first)).toMatchObject({ operation: 'esim/order' })
     expect(await esim.query({ orderNo: 'O1' })).toEqual({ operation: 'esim/query' })
     expect(await esim.profiles()).toEqual({ operation: 'esim/profile/list' })
     expect(await esim.setWebhook({ callbackUrl: null })).toEqual({ operation: 'webhook/set' })
@@ -51,7 +50,7 @@ describe('operations', () => {
     expect(gateway?.seen.map((each) => each.body)).toEqual([
       ...[{}, {}, {}],
       { locationCode: 'JP' },
-      { transactionId: 'T-1', packageInfoList: LINES },
+      first,
       { orderNo: 'O1' },
       {},
       { callbackUrl: null },
@@ -113,9 +112,8 @@ describe('operations', () => {
 
   test('a quote is a dry run', async () => {
     const esim = await client((_operation, body) => ok({ sent: body }))
-    expect(await esim.quote({ packageInfoList: LINES })).toEqual({
-      sent: { packageInfoList: LINES, validateOnly: true },
-    })
+    const sent = { packageInfoList: LINES, validateOnly: true }
+    expect(await esim.quote({ packageInfoList: LINES })).toEqual({ sent })
   })
 
   test('the iterators follow every page with the same filters', async () => {

@@ -138,7 +138,8 @@ function withType(schema: Json): Json {
   const { anyOf, ...rest } = schema
   const [one, none] = (Array.isArray(anyOf) && anyOf.length === 2 ? anyOf : []) as (Json | undefined)[]
   if (one?.$ref && none?.$ref) return { type: 'object', ...schema } // every named schema is an object
-  if (typeof one?.type !== 'string' || none?.type !== 'null') return schema
+  if (typeof one?.type !== 'string' || typeof none?.type !== 'string') return schema
+  if (none.type !== 'null') return one.type === none.type ? schema : { type: [one.type, none.type], ...schema }
   const members = Array.isArray(one.enum) ? { enum: [...one.enum, null] } : {}
   return { ...one, ...members, ...rest, type: [one.type, 'null'] }
 }

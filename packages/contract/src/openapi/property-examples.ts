@@ -31,6 +31,7 @@ function withExample(member: Json, name: string, parent: string): Json {
 const OWN_EXAMPLES: Record<string, unknown> = {
   'deliverTo.name': 'Ada Example',
   available: 12,
+  brand: 'lotus',
   confirmationCode: '4821',
   cursor: '06EQ7X6T0R2S9D8F1G3H5J7K6M',
   daySpent: 45_000,

@@ -13,7 +13,8 @@ import { firstUuidAt, HIGHEST_UUID, isUuid, LOWEST_UUID } from '@dealer-esim/lib
 import type { Db, Statement } from '@dealer-esim/lib/postgres/db.ts'
 import { lineOfItem, type PackageLine } from '#orders/order-item.ts'
 import { sentTransactionId } from '#orders/transaction-id.ts'
-import { PROFILE_COLUMNS, type ProfileReadDeps, type ProfileRow, toProfile } from './profile.ts'
+import { tenantNow, timeRange } from '#platform/test-time.ts'
+import { type ProfileReadDeps, type ProfileRow, profileColumns, toProfile } from './profile.ts'
 
 /**
  * Lists one page of `esim/profile/list`, newest first by (createTime, id). Ids begin with their creation time, so one range
@@ -74,7 +75,7 @@ function statementFor(
     request.iccid == null ? null : stripIccidPadding(request.iccid),
     request.esimStatus ?? null,
     request.smdpStatus ?? null,
-    ...(isInTestTime ? [request.startTime ?? '-infinity', request.endTime ?? 'infinity'] : []),
+    ...(isInTestTime ? timeRange(request) : []),
   ]
   const [name, from] =
     request.esimTranNo != null
@@ -119,7 +120,7 @@ const NEWEST = 'order by p.profile_id desc limit $4'
 const TAIL = `, sold as materialized (
     select order_id, transaction_id, sent, package_lines from orders
     where tenant_id = $1 and order_id = any (array(select order_id from found)))
-  select ${PROFILE_COLUMNS}, p.item_no, ${sentTransactionId('o')} as transaction_id, o.package_lines
+  select ${profileColumns(tenantNow('$1'))}, p.item_no, ${sentTransactionId('o')} as transaction_id, o.package_lines
   from found p join sold o on o.order_id = p.order_id
   where $6::text is null or o.transaction_id = $6
   order by p.profile_id desc`

@@ -3,7 +3,8 @@ import { firstUuidAt, HIGHEST_UUID, isUuid, LOWEST_UUID } from '@dealer-esim/lib
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { lineOfItem, type PackageLine } from '#orders/order-item.ts'
 import { sentTransactionId } from '#orders/transaction-id.ts'
-import { PROFILE_COLUMNS, type ProfileReadDeps, type ProfileRow, toProfile } from './profile.ts'
+import { tenantNow } from '#platform/test-time.ts'
+import { type ProfileReadDeps, type ProfileRow, profileColumns, toProfile } from './profile.ts'
 
 /** The maximum number of eSIMs that a numbered page can count: neither count nor page reads more rows. */
 export const COUNTED_PROFILES_MAX = 10_000
@@ -73,7 +74,7 @@ export async function pageProfiles(
            ), sold as materialized (
              select order_id, transaction_id, sent, package_lines from orders
              where tenant_id = $1 and order_id = any (array(select order_id from found)))
-           select ${PROFILE_COLUMNS}, p.item_no, ${sentTransactionId('o')} as transaction_id, o.package_lines
+           select ${profileColumns(tenantNow('$1'))}, p.item_no, ${sentTransactionId('o')} as transaction_id, o.package_lines
            from found p join sold o on o.order_id = p.order_id order by ${order}`,
     values: [...values, offset, pageSize],
   })

@@ -12,28 +12,33 @@ import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { type ItemStatus, type PackageLine, publicLineOf } from '#orders/order-item.ts'
 import { sentTransactionId } from '#orders/transaction-id.ts'
+import { tenantNow } from '#platform/test-time.ts'
 import type { StoredSend } from './actions/earlier-use.ts'
-import { PROFILE_COLUMNS, type ProfileReadDeps, type ProfileRow, toProfile } from './profile.ts'
+import { type ProfileReadDeps, type ProfileRow, profileColumns, toProfile } from './profile.ts'
 import { sendOf } from './sends/send-esim.ts'
 
 /**
  * The answer of `esim/query`: one order with its lines, eSIMs and history, read in one snapshot. If both orderNo and
  * transactionId are given, both must match.
+ * @param known the tenant, as the request has read it. Without it, its offset to test time is looked up.
  * @throws ApiError 200013 if the tenant has no such order.
  */
 export async function getOrderWithProfiles(
   deps: ProfileReadDeps & { db: Db },
   tenantId: string,
   { orderNo, transactionId }: QueryRequest,
+  known?: { testOffsetMs: number },
 ): Promise<QueryAnswer> {
   const orderId = orderNo === undefined ? null : orderIdOf(orderNo)
   if (orderId === undefined) throw new ApiError('200013')
-  const values = [tenantId, orderId, transactionId ?? null]
-  const rows = await deps.db.query<Row>(
-    orderId === null
-      ? { name: 'orders-query-transaction', text: BY_TRANSACTION, values }
-      : { name: 'orders-query-order', text: BY_ORDER, values },
-  )
+  const [name, where] =
+    orderId === null ? ['orders-query-transaction', BY_TRANSACTION] : ['orders-query-order', BY_ORDER]
+  const rows = await deps.db.query<Row>({
+    ...(known?.testOffsetMs === 0
+      ? { name, text: `${select('now()')} ${where}` }
+      : { name: `${name}-test`, text: `${select(tenantNow('$1'))} ${where}` }),
+    values: [tenantId, orderId, transactionId ?? null],
+  })
   const [order] = rows
   if (!order) throw new ApiError('200013')
   return answerOf(deps, tenantId, order, rows)
@@ -68,10 +73,11 @@ interface OrderColumns {
 }
 
 // One statement, and therefore one snapshot: status, counts and profiles never contradict each other.
-const SELECT = `
+/** @param now SQL: the present of the tenant */
+const select = (now: string): string => `
   select o.order_id as of_order_id, ${sentTransactionId('o')} as of_transaction_id, o.order_type, o.topped_up_profile_id, o.order_status, o.amount, o.refunded_amount,
     o.currency_code, o.sent -> 'key' ->> 'label' as key_label, o.remark, o.package_lines, o.status_history, o.created_at as of_created_at,
-    o.updated_at as of_updated_at, i.items, sent.sends, p.item_no, ${PROFILE_COLUMNS}
+    o.updated_at as of_updated_at, i.items, sent.sends, p.item_no, ${profileColumns(now)}
   from orders o
   cross join lateral (
     select json_agg(json_build_object('lineNo', line_no, 'itemStatus', item_status, 'failureReason', failure_reason)
@@ -86,8 +92,8 @@ const SELECT = `
     where s.tenant_id = o.tenant_id and s.order_id = o.order_id) sent
   left join profiles p on p.tenant_id = o.tenant_id and p.order_id = o.order_id
   where o.tenant_id = $1`
-const BY_ORDER = `${SELECT} and o.order_id = $2 and ($3::text is null or o.transaction_id = $3) order by p.item_no`
-const BY_TRANSACTION = `${SELECT} and o.transaction_id = $3 and $2::uuid is null order by p.item_no`
+const BY_ORDER = 'and o.order_id = $2 and ($3::text is null or o.transaction_id = $3) order by p.item_no'
+const BY_TRANSACTION = 'and o.transaction_id = $3 and $2::uuid is null order by p.item_no'
 
 function answerOf(deps: ProfileReadDeps, tenantId: string, order: OrderColumns, rows: readonly Row[]): QueryAnswer {
   const profileList = rows.flatMap((row) => {

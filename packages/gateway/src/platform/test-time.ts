@@ -1,3 +1,5 @@
+import { parseTime } from '@dealer-esim/contract'
+
 /*
  * Test time: the database's time plus an offset that a test account keeps (tenants.test_offset_ms), 0 for every other account.
  * `test/clock/advance` makes the offset larger. Only the present moves: what has happened keeps its time. Example: with an offset
@@ -24,6 +26,9 @@ export const testOffset = (tenantId: string): string =>
 /** SQL: the present of a tenant. @param now SQL for the database's time */
 export const tenantNow = (tenantId: string, now = 'now()'): string => `(${now} + ${testOffset(tenantId)})`
 
+/** SQL: the present of a tenant when a row is written, not when its transaction began. */
+export const tenantClock = (tenantId: string): string => tenantNow(tenantId, 'clock_timestamp()')
+
 /** SQL: the present of the tenant in the row `tenants`, such as `t`. */
 export const nowOfTenantRow = (tenants: string, now = 'now()'): string =>
   `(${now} + ${tenants}.test_offset_ms * interval '1 millisecond')`
@@ -36,4 +41,13 @@ export function tenantTime(databaseNow: Date, ...known: { testOffsetMs?: number 
   let offsetMs = 0
   for (const { testOffsetMs = 0 } of known) offsetMs = Math.max(offsetMs, testOffsetMs)
   return offsetMs === 0 ? databaseNow : new Date(databaseNow.getTime() + offsetMs)
+}
+
+/**
+ * The parameters of a filter on times, each `timestamptz`. They are parsed here because PostgreSQL rejects some times of
+ * RFC 3339, such as those with a zone of +23:59.
+ */
+export function timeRange(filter: { startTime?: string; endTime?: string }): [from: Date | string, to: Date | string] {
+  const { startTime, endTime } = filter
+  return [startTime == null ? '-infinity' : parseTime(startTime), endTime == null ? 'infinity' : parseTime(endTime)]
 }

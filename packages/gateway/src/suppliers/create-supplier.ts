@@ -23,7 +23,7 @@ import { zenditConfig } from '@dealer-esim/wholesalers/zendit/client.ts'
 import { zenditSupplier } from '@dealer-esim/wholesalers/zendit/zendit.ts'
 import type { Static, TSchema } from 'typebox'
 import type { Config } from '#platform/config/config.ts'
-import { tenantNow } from '#platform/test-time.ts'
+import { tenantClock } from '#platform/test-time.ts'
 import { stockConfig, stockSupplier } from '#stock/stock.ts'
 import { maskOf, type NamedValue, recordableOutbound } from './recording/record-calls.ts'
 
@@ -71,8 +71,7 @@ function kindOf<Schema extends TSchema>(kind: {
 const KINDS = {
   sandbox: kindOf({
     config: sandboxConfig,
-    create: (name, config, deps) =>
-      sandboxSupplier(name, config, { ...deps, nowOf: (tenantId) => tenantNow(tenantId, 'clock_timestamp()') }),
+    create: (name, config, deps) => sandboxSupplier(name, config, { ...deps, nowOf: tenantClock }),
   }),
   stock: kindOf({ config: stockConfig, create: stockSupplier }),
   es2plus: kindOf({

@@ -3,6 +3,7 @@ import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { sandboxSupplier } from '@dealer-esim/wholesalers/sandbox/sandbox.ts'
 import { SANDBOX_PRODUCTS } from '@dealer-esim/wholesalers/sandbox/sandbox-records.ts'
 import type { Supplier } from '@dealer-esim/wholesalers/supplier.ts'
+import { tenantClock } from '#platform/test-time.ts'
 import type { Availability } from './availability.ts'
 import { createGate } from './supplier-gate.ts'
 import type { ConfiguredSupplier, Suppliers } from './supplier-registry.ts'
@@ -28,7 +29,7 @@ export function createTwinSuppliers({ live, db, linkKey, clock }: TwinSuppliersD
     const like = name === SANDBOX ? undefined : live.get(name)?.supplier
     const before = known.get(name)
     if (before && before.like === like) return before
-    const supplier = offeringOnly(sandboxSupplier(name, {}, { db, linkKey }), like)
+    const supplier = offeringOnly(sandboxSupplier(name, {}, { db, linkKey, nowOf: tenantClock }), like)
     const gate = before?.gate ?? createGate(supplier.traits, clock)
     const made = { supplier, gate, paused: false, like }
     known.set(name, made)

@@ -1,7 +1,9 @@
 import type { Config } from '#platform/config/config.ts'
-import type { Tenant } from './tenant.ts'
 
-/** Decides whether a tenant may use the operations that begin with `test/`: every tenant of a local or test deployment. */
-export function mayUseTestOperations(deployment: Config['deployment'], _tenant: Tenant): boolean {
-  return deployment !== 'production'
+/**
+ * Decides who may use the operations that begin with `test/`: every tenant of a local or test deployment, and test twins on any
+ * deployment.
+ */
+export function mayUseTestOperations(deployment: Config['deployment'], isTwin: boolean): boolean {
+  return isTwin || deployment !== 'production'
 }

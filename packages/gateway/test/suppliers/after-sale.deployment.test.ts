@@ -133,7 +133,7 @@ describe.each(TYPES.slice(0, 2))('after the sale, the supplier of type $name', (
   async function buy(productCode = 'SANDBOX_USAGE'): Promise<SuppliedEsim> {
     const { supplier } = fixtureOf()
     const orderId = randomUUID()
-    const item = { tenantId: 'T', orderId, itemNo: 1, key: `${orderId}-1`, productCode }
+    const item = { tenantId: randomUUID(), orderId, itemNo: 1, key: `${orderId}-1`, productCode }
     let [outcome] = await supplier.order([item])
     if (outcome!.kind === 'unknown') {
       outcome = await waitUntil(

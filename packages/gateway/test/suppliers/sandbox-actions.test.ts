@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto'
 import { sandboxSupplier } from '@dealer-esim/wholesalers/sandbox/sandbox.ts'
 import type { SuppliedEsim, Supplier, TopUpRequest } from '@dealer-esim/wholesalers/supplier.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { tenantClock } from '#platform/test-time.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { createShop, type Shop } from '../harness/shop.ts'
 
@@ -10,17 +12,19 @@ let supplier: Supplier
 beforeAll(async () => {
   database = await createTestDatabase()
   shop = await createShop(database.url)
-  supplier = sandboxSupplier('box', { usageMs: 200 }, shop)
+  supplier = sandboxSupplier('box', { usageMs: 200 }, { ...shop, nowOf: tenantClock })
 })
 afterAll(async () => {
   await shop.close()
   await database.drop()
 })
 
+/** The sandbox asks for the test time of its buyer, and gives the real time for one that it does not find. */
+const TENANT = randomUUID()
 let orders = 0
 
 async function buy(productCode: string): Promise<SuppliedEsim> {
-  const item = { tenantId: 'T', orderId: `O${++orders}`, itemNo: 1, key: `O${orders}-1`, productCode }
+  const item = { tenantId: TENANT, orderId: `O${++orders}`, itemNo: 1, key: `O${orders}-1`, productCode }
   const [outcome] = await supplier.order([item])
   if (outcome?.kind !== 'delivered') throw new Error(`it answered ${outcome?.kind}`)
   const { iccid, matchingId } = outcome.esim

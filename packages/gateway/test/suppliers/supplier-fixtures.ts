@@ -11,6 +11,7 @@ import { gatewaySupplier } from '@dealer-esim/wholesalers/gateway/gateway.ts'
 import { sandboxSupplier } from '@dealer-esim/wholesalers/sandbox/sandbox.ts'
 import { iccidOf } from '@dealer-esim/wholesalers/sandbox/sandbox-records.ts'
 import type { Outcome, Supplier, SupplierRequest, TopUpRequest } from '@dealer-esim/wholesalers/supplier.ts'
+import { tenantClock } from '#platform/test-time.ts'
 import { importStock } from '#stock/import-stock.ts'
 import { stockSupplier } from '#stock/stock.ts'
 import { createTestDatabase } from '../harness/databases/database.ts'
@@ -137,7 +138,7 @@ export async function createSandboxFixtures(shop: Shop): Promise<FixtureFactory>
   return {
     async create(name, timeoutMs) {
       const switches: Switches = { fault: 'none', ignoresQueries: false }
-      const inner = sandboxSupplier(name, {}, shop)
+      const inner = sandboxSupplier(name, {}, { ...shop, nowOf: tenantClock })
       return Object.assign(switches, {
         supplier: withShortTimes(withFaults(inner, switches, timeoutMs), timeoutMs, true),
         product: 'ANY',

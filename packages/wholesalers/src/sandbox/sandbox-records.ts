@@ -27,7 +27,7 @@ export const SANDBOX_PRODUCTS = {
 export interface Sandbox {
   name: string
   db: Db
-  /** SQL: the present of a tenant. */
+  /** SQL: the present of a tenant. The same for all sandboxes of a process, because it is part of named statements. */
   nowOf(tenantId: string): string
 }
 

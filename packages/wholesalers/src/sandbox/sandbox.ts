@@ -63,7 +63,7 @@ const MATCHING_ID_LENGTH = 32
 export function sandboxSupplier(
   name: string,
   config: SandboxConfig,
-  { db, linkKey, nowOf = () => 'clock_timestamp()' }: { db: Db; linkKey: Buffer; nowOf?: Sandbox['nowOf'] },
+  { db, linkKey, nowOf }: { db: Db; linkKey: Buffer; nowOf: Sandbox['nowOf'] },
 ): Supplier {
   const sandbox: Sandbox = { name, db, nowOf }
   const usageMs = config.usageMs ?? DEFAULTS.usageMs

@@ -1,6 +1,5 @@
 import { brandColours, DEFAULT_ACCENT } from '@dealer-esim/contract'
 import type { Brand } from '#brands/brand.ts'
-import type { MailText } from './mail-template.ts'
 
 /** An e-mail to a traveller in its language. Only the look is missing, which its brand gives it when it is sent. */
 export interface TravellerMail {
@@ -35,7 +34,11 @@ export const QR = 'qr'
  * @param brand undefined: for a gateway of the release before, which knows no brand and sends no picture
  * @param logo the content id of the brand's logo in the same e-mail
  */
-export function composeTravellerMail(mail: TravellerMail, brand?: Brand, logo?: string): MailText {
+export function composeTravellerMail(
+  mail: TravellerMail,
+  brand?: Brand,
+  logo?: string,
+): Record<'subject' | 'text' | 'html', string> {
   return { subject: mail.subject, text: textOf(mail, brand), html: htmlOf(mail, brand, logo) }
 }
 

@@ -63,11 +63,15 @@ function uuidOf(bytes: Buffer): string {
 /**
  * SQL for profiles p: true while its shareUrl still opens its page. An eSIM without a time limit expired when its status
  * last changed.
+ * @param now SQL: the present of the tenant
  */
-export const SHARE_ALIVE = `(p.esim_status not in ('CANCEL', 'REVOKED') and coalesce(
+export const shareAlive = (now: string): string => `(p.esim_status not in ('CANCEL', 'REVOKED') and coalesce(
     case when p.esim_status = 'UNUSED_EXPIRED' then coalesce(p.install_before, p.expired_time) else p.expired_time end,
     case when p.esim_status in ('UNUSED_EXPIRED', 'USED_EXPIRED') then p.updated_at end,
-    'infinity') > ${tenantNow('p.tenant_id')} - interval '90 days')`
+    'infinity') > ${now} - interval '90 days')`
+
+/** The same for single eSIMs: the present is looked up for each row. */
+export const SHARE_ALIVE = shareAlive(tenantNow('p.tenant_id'))
 
 /**
  * SQL for profiles p: true while it is not installed, so its codes are shown. An eSIM in use is installed, unless its SM-DP+

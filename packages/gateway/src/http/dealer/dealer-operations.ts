@@ -46,7 +46,7 @@ export const operations: Operations = {
   'esim/order': order,
   'esim/topup': topUp,
   async 'esim/query'(deps, { tenant, request }) {
-    return { data: await getOrderWithProfiles(deps, tenant.tenantId, request) }
+    return { data: await getOrderWithProfiles(deps, tenant.tenantId, request, tenant) }
   },
   async 'esim/profile/list'(deps, { tenant, request }) {
     return { data: await listProfiles(deps, tenant.tenantId, request, tenant) }

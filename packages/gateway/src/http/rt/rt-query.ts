@@ -35,7 +35,7 @@ export async function query(deps: Deps, { tenant, request, catalogueVersion }: R
     )
   }
   const found = isOfOrder
-    ? await pageOfOrder(deps, tenant.tenantId, order, filter, pager)
+    ? await pageOfOrder(deps, tenant, order, filter, pager)
     : await pageProfiles(deps, tenant.tenantId, filter, pager)
   if (!found)
     throw new RtFailure(
@@ -79,13 +79,13 @@ interface OrderFilter {
 
 async function pageOfOrder(
   deps: Deps,
-  tenantId: string,
+  tenant: Admitted['tenant'],
   order: { orderNo: string | undefined; transactionId: string | undefined },
   { esimTranNo, iccid, startMs = 0, endMs = Number.POSITIVE_INFINITY }: OrderFilter,
   { pageNum, pageSize }: { pageNum: number; pageSize: number },
 ): Promise<{ profiles: Profile[]; total: number }> {
   const named = Object.fromEntries(Object.entries(order).filter(([, value]) => value !== undefined))
-  const { orderStatus, profileList, packageInfoList } = await getOrderWithProfiles(deps, tenantId, named)
+  const { orderStatus, profileList, packageInfoList } = await getOrderWithProfiles(deps, tenant.tenantId, named, tenant)
   switch (orderStatus) {
     case 'PAID':
     case 'ALLOCATING':

@@ -31,9 +31,9 @@ import {
   type TopUpInput,
   withSentNames,
 } from './order-input.ts'
+import { refuseHandOver, withRecipients } from './refuse-hand-over.ts'
 import { RESTORED_REFUSALS, type RestoredOrders } from './restored-orders.ts'
 import { offerTopUp, topUpVolume } from './top-up-offer.ts'
-import { refuseHandOver, withRecipients } from './write-sends.ts'
 
 /** The part of an existing order that is needed for an answer. */
 export interface ExistingOrder {

@@ -6,9 +6,9 @@ import { publicLineOf } from '../order-item.ts'
 import { decideWallet, type PlacedOrder, type Verdict } from './decide-order.ts'
 import type { OrderInput } from './order-input.ts'
 import { keysOf, type PlacementDeps, readOrderContext } from './place-batch.ts'
+import { readSentTo } from './refuse-hand-over.ts'
 import { readRestored } from './restored-orders.ts'
 import { readToppedUpEsims } from './topped-up-esims.ts'
-import { readSentTo } from './write-sends.ts'
 
 /** The answer of a dry run of `esim/order`, or of `esim/topup`, which also names its eSIM. */
 export type DryRunAnswer = OrderDryRunAnswer & Partial<TopupDryRunAnswer>

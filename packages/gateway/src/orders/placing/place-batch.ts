@@ -14,10 +14,11 @@ import type { CachedWallet, WalletCache } from '#wallet/ledger/cached-wallets.ts
 import { lockWallets } from '#wallet/ledger/lock-wallets.ts'
 import { decideBatch, type ExistingOrder, type PlacedOrder, type Verdict } from './decide-order.ts'
 import type { OrderInput } from './order-input.ts'
+import { readSentTo } from './refuse-hand-over.ts'
 import { keepRepeated, readRestored } from './restored-orders.ts'
 import { readToppedUpEsims } from './topped-up-esims.ts'
 import { writePlaced } from './write-orders.ts'
-import { readSentTo, writeSends } from './write-sends.ts'
+import { writeSends } from './write-sends.ts'
 
 export interface PlacementDeps {
   db: Db

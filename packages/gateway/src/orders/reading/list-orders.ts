@@ -13,6 +13,7 @@ import {
 import { type CursorScope, createCursor, readCursor } from '@dealer-esim/lib/cursor.ts'
 import { firstUuidAt, HIGHEST_UUID, LOWEST_UUID } from '@dealer-esim/lib/ids.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import { timeRange } from '#platform/test-time.ts'
 import { type PackageLine, publicLineOf } from '../order-item.ts'
 import { sentTransactionId } from '../transaction-id.ts'
 
@@ -42,7 +43,7 @@ export async function listOrders(
       limit + 1,
       request.orderStatus ?? null,
       request.orderType ?? null,
-      ...(isInTestTime ? [request.startTime ?? '-infinity', request.endTime ?? 'infinity'] : []),
+      ...(isInTestTime ? timeRange(request) : []),
     ],
   })
   const page = rows.slice(0, limit)

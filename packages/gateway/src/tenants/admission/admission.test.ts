@@ -28,21 +28,33 @@ const TENANT: Tenant = {
 }
 
 /** The verdict on a request signed this long after the gateway's time. */
-function verdictAt(offsetMs: number) {
+function verdictAt(offsetMs: number, operation: 'health' | 'test/balance/set' = 'health', more: object = {}) {
   const timestamp = String(NOW_MS + offsetMs)
   const body = Buffer.from('{}')
   const signature = createHmac('sha256', SECRET)
     .update(timestamp + REQUEST_ID + APP_KEY + body)
     .digest('hex')
   const headers = { appKey: APP_KEY, requestId: REQUEST_ID, timestamp, signature }
-  const context = { databaseClock: { now: () => NOW_MS }, deployment: 'production' } as const
-  const judgement = checkRequest(context, { headers, body, address: '192.0.2.1', operations: ['health'] }, TENANT)
+  const context = { databaseClock: { now: () => NOW_MS }, deployment: 'production' as const, ...more }
+  const judgement = checkRequest(context, { headers, body, address: '192.0.2.1', operations: [operation] }, TENANT)
   return judgement.ok ? 'ok' : judgement.code
 }
 
 test('the clock window is 300 s in either direction, inclusive', () => {
   expect(CLOCK_WINDOW_MS).toBe(300_000)
-  expect([-300_001, -300_000, 0, 300_000, 300_001].map(verdictAt)).toEqual(['101001', 'ok', 'ok', 'ok', '101001'])
+  expect([-300_001, -300_000, 0, 300_000, 300_001].map((ms) => verdictAt(ms))).toEqual([
+    '101001',
+    'ok',
+    'ok',
+    'ok',
+    '101001',
+  ])
+})
+
+test('test operations are for test twins, and for every tenant of a deployment that is not production', () => {
+  expect(verdictAt(0, 'test/balance/set')).toBe('000109')
+  expect(verdictAt(0, 'test/balance/set', { deployment: 'test' })).toBe('ok')
+  expect(verdictAt(0, 'test/balance/set', { twins: {} })).toBe('ok')
 })
 
 /** A table that is slow to read: each read sees the state at its start, and ends when the test ends it. */

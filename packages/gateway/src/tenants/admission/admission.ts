@@ -261,7 +261,13 @@ type Checked =
 
 /** Makes the checks from the timestamp to the allowlist (contract §3), against the tenant as this node knows it. */
 export function checkRequest(
-  { databaseClock, deployment }: { databaseClock: Pick<DatabaseClock, 'now'>; deployment: Config['deployment'] },
+  {
+    databaseClock,
+    deployment,
+    twins,
+  }: Pick<AdmissionDeps, 'deployment' | 'twins'> & {
+    databaseClock: Pick<DatabaseClock, 'now'>
+  },
   request: SignedRequest,
   tenant: Tenant,
 ): Checked {
@@ -277,7 +283,8 @@ export function checkRequest(
   if (tenant.status !== 'ACTIVE') return { ok: false, code: '101005' }
   if (!allows(tenant.ipAllowlist, request.address)) return { ok: false, code: '101002' }
   if (key !== null && !allows(key.ipAllowlist, request.address)) return { ok: false, code: '101002' }
-  if (isTestOperation(request) && !mayUseTestOperations(deployment, tenant)) return { ok: false, code: '000109' }
+  if (isTestOperation(request) && !mayUseTestOperations(deployment, twins !== undefined))
+    return { ok: false, code: '000109' }
   if (key !== null && forbiddenOperation(request, key) !== undefined) return { ok: false, code: '101009' }
   if (isFenced(tenant, nowMs)) return { ok: false, code: '000002' }
   return { ok: true, secretId: secret.secretId }

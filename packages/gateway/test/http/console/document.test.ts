@@ -220,6 +220,10 @@ async function fillRecovery() {
     text: `insert into restored_transactions (tenant_id, transaction_id, listed, order_no, amount) values ($1, 'T', true, 'N', 5)`,
     values: [tenantId],
   })
+  await testbed.db.query({
+    text: `insert into restores (restore_id, backup_started_at, restored_at, recovering, ended_at, ended_because, accepted_doubts)
+           values (gen_random_uuid(), now() - interval '2 days', now() - interval '1 day', false, now(), 'asked', '{a doubt}')`,
+  })
   await testbed.db.query({ text: `update unclaimed_esims set found_at = now() + interval '1 second'` })
   await testbed.db.query({ text: 'update stock_codes set held_at = now()' })
   await addActions(testbed.deps, tenantId, { status: 'UNDER_REVIEW' })

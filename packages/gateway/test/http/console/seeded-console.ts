@@ -1,5 +1,6 @@
 import { orderNoOf } from '@dealer-esim/contract'
 import { insertProfiles } from '#esims/insert-profiles.ts'
+import { sealTraveller } from '#orders/traveller.ts'
 import { createAccessToken } from '#people/account/access-token.ts'
 import { listViews, saveView } from '#people/account/saved-view.ts'
 import { insertPasskey } from '#people/passkeys/passkey.ts'
@@ -73,6 +74,7 @@ export async function seedTenant(testbed: ConsoleTestbed, tenantId: string, pack
     return profiles
   })
   await addAction(testbed, { tenantId, orderId, profileId })
+  await addSend(testbed, { tenantId, orderId, profileId })
   const by = { actor: 'cli:seed' as const }
   const from = new Date(testbed.clock.now() - 3_600_000)
   const { replayId } = await startReplay(deps, tenantId, { from }, by)
@@ -112,6 +114,20 @@ async function addAction(
              item_no, supplier, action_status, currency_code, created_at, updated_at)
            values ($1, $2, $3, 'DEALER', 'CANCEL', $4, $5, 1, 'stock', 'REFUSED', 'EUR', now(), now())`,
     values: [tenantId, deps.ids.uuid(), `A-${orderId}`, profileId, orderId],
+  })
+}
+
+/** A traveller to whom the order sends its eSIM. */
+async function addSend(
+  { db, deps }: ConsoleTestbed,
+  { tenantId, orderId, profileId }: { tenantId: string; orderId: string; profileId: string },
+): Promise<void> {
+  const { recipientHash, traveller } = sealTraveller(deps, tenantId, { email: 'ann@travellers.test' })
+  await db.query({
+    text: `insert into esim_sends (tenant_id, send_id, order_id, item_no, profile_id, recipient_hash, traveller, send_status,
+             created_at, updated_at)
+           values ($1, $2, $3, 1, $4, $5, $6, 'SENT', now(), now())`,
+    values: [tenantId, deps.ids.uuid(), orderId, profileId, recipientHash, traveller],
   })
 }
 

@@ -113,6 +113,11 @@ describe('an advance', () => {
     expect((await bed.json(dealer, 'order/list', filter)).data.orderList).toHaveLength(1)
     expect((await bed.json(dealer, 'esim/profile/list', filter)).data.profileList).toHaveLength(1)
     expect((await bed.json(dealer, 'order/list', { endTime: testTime })).data.orderList).toHaveLength(1)
+    // Times that RFC 3339 allows, and PostgreSQL rejects.
+    const always = { startTime: '0000-01-01T00:00:00+23:59', endTime: '9999-12-31T23:59:59.999999999-23:59' }
+    expect(await bed.json(dealer, 'order/list', always)).toMatchObject({ code: '000000' })
+    expect((await bed.json(dealer, 'order/list', always)).data.orderList).toHaveLength(2)
+    expect((await bed.json(dealer, 'esim/profile/list', always)).data.profileList).toHaveLength(2)
     const again = await bed.json(dealer, 'esim/order', {
       ...{ transactionId: 'T-3', packageInfoList: [{ packageCode: 'SANDBOX_OK', count: 1 }] },
     })

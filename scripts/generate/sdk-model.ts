@@ -144,7 +144,7 @@ function readOperation(types: TypeReader, path: string, post: Document['paths'][
       fixed: Object.fromEntries(fixed),
       ...(replay !== undefined && { replay }),
       isDryRun,
-      ...(rows && { rows: { ...rows, method: eachRow } }),
+      ...(rows && eachRow && { rows: { ...rows, method: eachRow } }),
     }
   })
 }
@@ -169,13 +169,23 @@ const METHODS: Record<string, [method: string, eachRow?: string]> = {
   'order/list': ['orders', 'eachOrder'],
   'account/statement': ['statement', 'eachEntry'],
   'location/list': ['locations'],
+  'device/list': ['devices'],
   'esim/usage/query': ['usage'],
+  'ledger/checkpoint': ['checkpoint'],
+  'ledger/proof': ['proof'],
+  'ledger/consistency': ['consistency'],
+  'ledger/keys': ['ledgerKeys'],
+  // In TypeScript they are members of `test`, such as `test.setBalance`.
+  'test/balance/set': ['setTestBalance'],
+  'test/esim/update': ['updateTestEsim'],
+  'test/clock/advance': ['advanceTestClock'],
+  'test/order/resolve': ['resolveTestOrder'],
 }
 
 /** The methods of dry runs. */
 const QUOTES: Record<string, string> = { 'esim/order': 'quote', 'esim/topup': 'quoteTopup' }
 
-/** `device/list` → `devices`, `eachDevice`; `test/clock/advance` → `testClockAdvance`. */
+/** `device/list` → `devices`, `eachDevice`; `esim/swap` → `esimSwap`. */
 function defaultNames(path: string): [method: string, eachRow?: string] {
   const [, noun] = /^([a-z]+)\/list$/.exec(path) ?? []
   if (noun !== undefined) return [`${noun}s`, `each${pascal(noun)}`]

@@ -15,11 +15,11 @@ import {
 import { canRun } from '@dealer-esim/gateway/test/harness/can-run.ts'
 import { stopGateways } from '@dealer-esim/gateway/test/harness/processes/gateway-process.ts'
 import { type FakeAnswer, fakeGateway, ok, refusal, type Script } from '@dealer-esim/sdk/test/fake-gateway.ts'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { sdkModel } from '#scripts/generate/sdk-model.ts'
 import { root, startLocalGateway } from '../local-gateway.ts'
 import { type CommandName, InvalidArgument, LANGUAGES, type Thrown, typescriptDriver } from './drivers.ts'
-import { describeEvents } from './event-behaviours.ts'
+import { describeEvents, WITHIN } from './event-behaviours.ts'
 import { startCuttingProxy, startRepeatingProxy } from './proxies.ts'
 
 /**
@@ -157,11 +157,9 @@ for (const language of LANGUAGES) {
         failure('NETWORK_FAULT', { outcomeUnknown: true, transactionId: id('LOST'), attempts: 1 }),
       )
       const transactionId = lost.members.transactionId
-      await expect
-        .poll(() => run('call', live('query', { transactionId })).catch(() => undefined))
-        .toMatchObject({
-          packageInfoList: LINES,
-        })
+      await vi.waitFor(async () => {
+        expect(await run('call', live('query', { transactionId }))).toMatchObject({ packageInfoList: LINES })
+      }, WITHIN)
     })
 
     test.sequential('a time-out covers the whole answer, is retried, and leaves the outcome unknown', async () => {
@@ -244,7 +242,9 @@ for (const language of LANGUAGES) {
       expect(await run('call', live('cancel', cancel))).toMatchObject({ action: 'CANCEL', replayed: false })
       expect(await run('call', live('cancel', cancel))).toMatchObject({ action: 'CANCEL', replayed: true })
       const action = { transactionId: id('CANCEL') }
-      await expect.poll(() => run('call', live('action', action))).toMatchObject({ actionStatus: 'DONE' })
+      await vi.waitFor(async () => {
+        expect(await run('call', live('action', action))).toMatchObject({ actionStatus: 'DONE' })
+      }, WITHIN)
       const usage = await run('call', live('usage', { esimTranNoList: [first, 'unknown'] }))
       expect(usage).toMatchObject({ esimUsageList: [{ esimTranNo: first }], notFound: ['unknown'] })
     })

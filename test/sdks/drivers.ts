@@ -107,22 +107,29 @@ const clientOf = ({ clockMs = 0, ...options }: ClientOptions) =>
 
 interface MethodCall {
   client: ClientOptions
-  method: keyof DealerEsim
+  method: string
   args: unknown[]
+}
+
+/** The method that the other languages call by this name: `setTestBalance` is `test.setBalance`. */
+export function methodOf(esim: DealerEsim, name: string): ((...args: unknown[]) => Promise<unknown>) | undefined {
+  const [, verb = '', noun = ''] = /^([a-z]+)Test([A-Z][a-z]+)$/.exec(name) ?? []
+  const [owner, member] = verb === '' ? [esim, name] : [esim.test, verb + noun]
+  const method = (owner as unknown as Record<string, unknown>)[member]
+  return typeof method === 'function' ? method.bind(owner) : undefined
 }
 
 const commands = {
   call: ({ client, method, args }: MethodCall) => {
-    const esim = clientOf(client)
-    return (esim[method] as (...args: unknown[]) => Promise<unknown>).apply(esim, args)
+    return methodOf(clientOf(client), method)!(...args)
   },
   operation: async ({ client, operation, request }: { client: ClientOptions; operation: string; request: object }) =>
     (await clientOf(client).exchange(operation, request)).data,
   each: async ({ client, method, args }: MethodCall) => {
     const esim = clientOf(client)
     const rows: unknown[] = []
-    const iterate = esim[method] as (...args: unknown[]) => AsyncIterable<unknown>
-    for await (const row of iterate.apply(esim, args)) rows.push(row)
+    const iterate = methodOf(esim, method) as unknown as (...args: unknown[]) => AsyncIterable<unknown>
+    for await (const row of iterate(...args)) rows.push(row)
     return rows
   },
   wait: ({ client, which, waitMs }: { client: ClientOptions; which: object; waitMs: number }) =>

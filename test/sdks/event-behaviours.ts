@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { APP_SECRET, EVENT, signedEvent } from '@dealer-esim/sdk/test/signed-event.ts'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { root } from '../local-gateway.ts'
 import { type CommandName, InvalidArgument, Thrown } from './drivers.ts'
 
@@ -19,18 +19,23 @@ interface Tools {
   received: readonly { headers: Record<string, string>; body: string }[]
 }
 
+/** For what follows an answer; the tests run simultaneously, so `expect.poll` does not know its test. */
+export const WITHIN = { timeout: 20_000, interval: 50 }
+
 /** The behaviours of every SDK that concern events, and money, which they carry. */
 export function describeEvents({ run, caught, live, id, credentials, received }: Tools): void {
   test.sequential('verifies the events of a live gateway, and refuses a changed, a foreign and an old one', async () => {
     const { orderNo } = await run('call', live('order', { transactionId: id('EVENT'), packageInfoList: LINES }))
     const ofOrder = () => received.filter(({ body }) => body.includes(orderNo))
-    await expect
-      .poll(() =>
-        ofOrder()
-          .map(({ body }) => body)
-          .join(),
-      )
-      .toContain('DELIVERED')
+    await vi.waitFor(
+      () =>
+        expect(
+          ofOrder()
+            .map(({ body }) => body)
+            .join(),
+        ).toContain('DELIVERED'),
+      WITHIN,
+    )
     const secrets = [credentials().appSecret]
     const nowMs = Date.now()
     for (const event of ofOrder()) {

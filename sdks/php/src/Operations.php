@@ -11,7 +11,6 @@ use DealerEsim\Model\Action;
 use DealerEsim\Model\ActionResult;
 use DealerEsim\Model\BrandListAnswer;
 use DealerEsim\Model\DeviceListAnswer;
-use DealerEsim\Model\DeviceListAnswerDevice;
 use DealerEsim\Model\EsimOrderDryRunAnswer;
 use DealerEsim\Model\EsimOrderResult;
 use DealerEsim\Model\EsimProfileListAnswer;
@@ -312,7 +311,7 @@ abstract class Operations
      * entry that is in the tree, which is seconds behind the balance, at most one a second.
      * @param array{treeSize?: int} $request
      */
-    public function ledgerCheckpoint(array $request = [], ?float $timeoutS = null, ?int $retries = null): LedgerCheckpointAnswer
+    public function checkpoint(array $request = [], ?float $timeoutS = null, ?int $retries = null): LedgerCheckpointAnswer
     {
         return new LedgerCheckpointAnswer($this->call('ledger/checkpoint', $request, $timeoutS, $retries));
     }
@@ -322,7 +321,7 @@ abstract class Operations
      * of a checkpoint.
      * @param array{entryNo: string, treeSize: int} $request
      */
-    public function ledgerProof(array $request, ?float $timeoutS = null, ?int $retries = null): LedgerProofAnswer
+    public function proof(array $request, ?float $timeoutS = null, ?int $retries = null): LedgerProofAnswer
     {
         return new LedgerProofAnswer($this->call('ledger/proof', $request, $timeoutS, $retries));
     }
@@ -332,7 +331,7 @@ abstract class Operations
      * newer checkpoint begins with all entries of an older one, unchanged.
      * @param array{fromSize: int, toSize: int} $request
      */
-    public function ledgerConsistency(array $request, ?float $timeoutS = null, ?int $retries = null): LedgerConsistencyAnswer
+    public function consistency(array $request, ?float $timeoutS = null, ?int $retries = null): LedgerConsistencyAnswer
     {
         return new LedgerConsistencyAnswer($this->call('ledger/consistency', $request, $timeoutS, $retries));
     }
@@ -366,18 +365,6 @@ abstract class Operations
     }
 
     /**
-     * All rows of `devices`, page by page. A page is requested when its first row is needed.
-     * @param array{brand?: string, keyword?: string, pageSize?: int, cursor?: string} $request
-     * @return \Generator<int, DeviceListAnswerDevice>
-     */
-    public function eachDevice(array $request = [], ?float $timeoutS = null, ?int $retries = null): \Generator
-    {
-        foreach ($this->each('device/list', 'deviceList', $request, $timeoutS, $retries) as $row) {
-            yield new DeviceListAnswerDevice($row);
-        }
-    }
-
-    /**
      * `esim/usage/query`: get the usage of eSIMs. Returns data usage, expiry and status of up to 100 eSIMs, as the
      * supplier last reported them.
      * @param array{esimTranNoList: list<string>} $request
@@ -393,7 +380,7 @@ abstract class Operations
      * operations that begin with `test/`.
      * @param array{balance: int} $request
      */
-    public function testBalanceSet(array $request, ?float $timeoutS = null, ?int $retries = null): AccountBalanceAnswer
+    public function setTestBalance(array $request, ?float $timeoutS = null, ?int $retries = null): AccountBalanceAnswer
     {
         return new AccountBalanceAnswer($this->call('test/balance/set', $request, $timeoutS, $retries));
     }
@@ -403,7 +390,7 @@ abstract class Operations
      * and events follow by the ordinary rules, and a step backwards is ignored. Returns the eSIM as it is afterwards.
      * @param array{esimTranNo?: string, iccid?: string, smdpStatus?: string, orderUsage?: int, usedPercent?: int} $request
      */
-    public function testEsimUpdate(array $request = [], ?float $timeoutS = null, ?int $retries = null): Profile
+    public function updateTestEsim(array $request = [], ?float $timeoutS = null, ?int $retries = null): Profile
     {
         return new Profile($this->call('test/esim/update', $request, $timeoutS, $retries));
     }
@@ -414,7 +401,7 @@ abstract class Operations
      * events. What has happened keeps its time.
      * @param array{hours: int, fromTime?: string} $request
      */
-    public function testClockAdvance(array $request, ?float $timeoutS = null, ?int $retries = null): TestClockAdvanceAnswer
+    public function advanceTestClock(array $request, ?float $timeoutS = null, ?int $retries = null): TestClockAdvanceAnswer
     {
         return new TestClockAdvanceAnswer($this->call('test/clock/advance', $request, $timeoutS, $retries));
     }
@@ -424,7 +411,7 @@ abstract class Operations
      * as if its supplier had answered at last. An order that has ended is returned as it is.
      * @param array{orderNo: string, outcome: string} $request
      */
-    public function testOrderResolve(array $request, ?float $timeoutS = null, ?int $retries = null): EsimQueryAnswer
+    public function resolveTestOrder(array $request, ?float $timeoutS = null, ?int $retries = null): EsimQueryAnswer
     {
         return new EsimQueryAnswer($this->call('test/order/resolve', $request, $timeoutS, $retries));
     }

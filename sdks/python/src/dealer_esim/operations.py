@@ -14,7 +14,6 @@ from .models import (
     ActionResult,
     BrandListAnswer,
     DeviceListAnswer,
-    DeviceListAnswerDevice,
     DeviceListRequest,
     EsimActionQueryRequest,
     EsimCancelRequest,
@@ -263,7 +262,7 @@ class Operations:
         """All rows of `statement`, page by page. A page is requested when its first row is needed."""
         return self._each("account/statement", "entryList", request, timeout_s, retries)
 
-    def ledger_checkpoint(
+    def checkpoint(
         self, request: LedgerCheckpointRequest = {}, *, timeout_s: float | None = None, retries: int | None = None
     ) -> LedgerCheckpointAnswer:
         """`ledger/checkpoint`: get a checkpoint of the ledger. Returns a signed note of the root of the Merkle tree
@@ -272,7 +271,7 @@ class Operations:
         """
         return self.call("ledger/checkpoint", request, timeout_s=timeout_s, retries=retries)
 
-    def ledger_proof(
+    def proof(
         self, request: LedgerProofRequest, *, timeout_s: float | None = None, retries: int | None = None
     ) -> LedgerProofAnswer:
         """`ledger/proof`: prove an entry. Returns the hashes that prove that an entry of `account/statement` is in the
@@ -280,7 +279,7 @@ class Operations:
         """
         return self.call("ledger/proof", request, timeout_s=timeout_s, retries=retries)
 
-    def ledger_consistency(
+    def consistency(
         self, request: LedgerConsistencyRequest, *, timeout_s: float | None = None, retries: int | None = None
     ) -> LedgerConsistencyAnswer:
         """`ledger/consistency`: prove that the ledger was only continued. Returns the hashes that prove that the tree
@@ -308,12 +307,6 @@ class Operations:
         """`device/list`: list devices. Returns devices that are known to take an eSIM, from a dated table."""
         return self.call("device/list", request, timeout_s=timeout_s, retries=retries)
 
-    def each_device(
-        self, request: DeviceListRequest = {}, *, timeout_s: float | None = None, retries: int | None = None
-    ) -> Iterator[DeviceListAnswerDevice]:
-        """All rows of `devices`, page by page. A page is requested when its first row is needed."""
-        return self._each("device/list", "deviceList", request, timeout_s, retries)
-
     def usage(
         self, request: EsimUsageQueryRequest, *, timeout_s: float | None = None, retries: int | None = None
     ) -> EsimUsageQueryAnswer:
@@ -322,7 +315,7 @@ class Operations:
         """
         return self.call("esim/usage/query", request, timeout_s=timeout_s, retries=retries)
 
-    def test_balance_set(
+    def set_test_balance(
         self, request: TestBalanceSetRequest, *, timeout_s: float | None = None, retries: int | None = None
     ) -> AccountBalanceAnswer:
         """`test/balance/set`: set the balance of a test account. Sets the balance: the difference is posted as an
@@ -331,7 +324,7 @@ class Operations:
         """
         return self.call("test/balance/set", request, timeout_s=timeout_s, retries=retries)
 
-    def test_esim_update(
+    def update_test_esim(
         self, request: TestEsimUpdateRequest = {}, *, timeout_s: float | None = None, retries: int | None = None
     ) -> Profile:
         """`test/esim/update`: report a state or usage of a test eSIM. Does what a report of the supplier does: states,
@@ -340,7 +333,7 @@ class Operations:
         """
         return self.call("test/esim/update", request, timeout_s=timeout_s, retries=retries)
 
-    def test_clock_advance(
+    def advance_test_clock(
         self, request: TestClockAdvanceRequest, *, timeout_s: float | None = None, retries: int | None = None
     ) -> TestClockAdvanceAnswer:
         """`test/clock/advance`: advance the test time. Moves the time of this account forward. What the time brings
@@ -349,7 +342,7 @@ class Operations:
         """
         return self.call("test/clock/advance", request, timeout_s=timeout_s, retries=retries)
 
-    def test_order_resolve(
+    def resolve_test_order(
         self, request: TestOrderResolveRequest, *, timeout_s: float | None = None, retries: int | None = None
     ) -> EsimQueryAnswer:
         """`test/order/resolve`: end a test order. Ends an order that a sandbox package has left ALLOCATING or

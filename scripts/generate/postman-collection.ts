@@ -69,6 +69,8 @@ const VARIABLES: [key: string, value: string][] = [
     (key): [string, string] => [key, ''],
   ),
   ['topupPrice', ''],
+  ['balance', ''],
+  ['treeSize', ''],
 ]
 
 /** The request of an operation, behind its dry run and behind what else it needs. */
@@ -102,9 +104,21 @@ function item(operation: OperationName, name: string, body: string, answer: obje
   return { name, request, response }
 }
 
+/** Bodies whose examples fit no account but that of the documentation. The balance becomes that of the run's beginning. */
+const FITTING_BODIES: Partial<Record<OperationName, string>> = {
+  'webhook/set': '{}', // reads the setting: an address of the reader would have to answer
+  'ledger/proof': '{\n  "entryNo": "{{treeSize}}",\n  "treeSize": {{treeSize}}\n}',
+  'ledger/consistency': '{\n  "fromSize": 1,\n  "toSize": {{treeSize}}\n}',
+  'test/balance/set': '{\n  "balance": {{balance}}\n}',
+  // An unlimited package has no percentage.
+  'test/esim/update': '{\n  "esimTranNo": "{{esimTranNo}}",\n  "smdpStatus": "ENABLED",\n  "orderUsage": 1048576\n}',
+  'test/clock/advance': '{\n  "hours": 24\n}',
+}
+
 /** The example as text, with variables. The order is for two eSIMs: one is topped up, and the other cancelled. */
 function bodyOf(name: OperationName, example: object = requestExamples[name]): string {
-  if (name === 'webhook/set') return '{}' // reads the setting: an address of the reader would have to answer
+  const fitting = FITTING_BODIES[name]
+  if (fitting !== undefined) return fitting
   const { esimTranNo } = requestExamples['esim/topup']
   const { orderNo } = requestExamples['esim/profile/list']
   return JSON.stringify(example, null, 2)

@@ -240,6 +240,7 @@ describe.skipIf(!isBrowserAvailable())('a shop at its counter', () => {
     await shop.setViewportSize({ width: 390, height: 844 })
     await loadPage(testbed, shop, '/')
     const tabs = shop.getByRole('navigation', { name: 'Everyday pages' })
+    await tabs.waitFor() // the page has loaded before the console shows who is signed in
     expect(await tabs.getByRole('link').allInnerTexts()).toEqual(['Home', 'Orders', 'Buy', 'eSIMs', 'Wallet'])
     await tabs.getByRole('link', { name: 'Buy' }).click()
     await shop.locator('[data-place=JP]').click()

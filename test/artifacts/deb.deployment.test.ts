@@ -14,6 +14,7 @@ import { basename, dirname, join } from 'node:path'
 import { startEmbeddedPostgres } from '@dealer-esim/embedded-postgres'
 import { readEnvironmentFile } from '@dealer-esim/gateway/operations/setup/environment-file.ts'
 import { withServerClient } from '@dealer-esim/gateway/test/harness/databases/database.ts'
+import { freePort } from '@dealer-esim/gateway/test/platform/deployment/proxies.ts'
 import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { root } from '../local-gateway.ts'
@@ -22,6 +23,7 @@ import { builtArtifacts, sbomPackages } from './built-artifacts.ts'
 import { openedConnections, RECORD_CONNECTIONS } from './connection-recorder.ts'
 import { startDebian } from './debian-machine.ts'
 import { inRoot, mayUnshare, unpackBase } from './debian-root.ts'
+import { DRAWN_PNG, drawing } from './drawing.ts'
 import { expectPagesUnder, startPrefixProxy } from './prefix-proxy.ts'
 import { expectStated, readmeCommands } from './readme-commands.ts'
 import { emptyFolder, run, sell, startService } from './service.ts'
@@ -72,9 +74,11 @@ describe.skipIf(!isPossible)('the Debian package', () => {
 
   test('contains an SBOM that lists the bundled packages, Node, and the native package for its architecture', () => {
     const packages = sbomPackages(dirname(file), '.deb.cdx.json')
-    const native = ['pkg:npm/@node-rs/argon2', 'pkg:npm/@node-rs/argon2-linux-x64-gnu']
-    expect(packages).toEqual(expect.arrayContaining(['pkg:npm/fastify', 'pkg:generic/node', ...native]))
-    expect(packages).not.toContain('pkg:npm/@node-rs/argon2-linux-arm64-gnu')
+    const native = ['@node-rs/argon2', '@node-rs/argon2-linux-x64-gnu', 'sharp', '@img/sharp-libvips-linux-x64']
+    const listed = ['pkg:npm/fastify', 'pkg:generic/node', ...native.map((name) => `pkg:npm/${name}`)]
+    expect(packages).toEqual(expect.arrayContaining(listed))
+    for (const name of ['@node-rs/argon2-linux-arm64-gnu', '@img/sharp-libvips-linux-arm64'])
+      expect(packages).not.toContain(`pkg:npm/${name}`)
   })
 
   /** The command of the package's unit, without systemd. */
@@ -104,7 +108,7 @@ describe.skipIf(!isPossible)('the Debian package', () => {
     await inside(install)
     const verified = await inside(['systemd-analyze', 'verify', UNIT])
     expect(verified).toBe('')
-    const printed = await inside([...setUp, ...setupFlags(server.url), '--port', '18080'])
+    const printed = await inside([...setUp, ...setupFlags(server.url), '--port', String(await freePort())])
     expect(printed).toContain('0 faults')
     const [, kilobytes] = /^Installed-Size: (\d+)$/m.exec(await inside(['dpkg', '--status', 'dealer-esim-gateway']))!
     const installed = Number(kilobytes) * 1_024
@@ -200,6 +204,11 @@ describe.skipIf(!isPossible)('the Debian package', () => {
     },
     600_000,
   )
+
+  test('draws the pictures of brands with its own Node and native library', async () => {
+    const installed = '/usr/lib/dealer-esim-gateway'
+    expect(await inside(drawing(`${installed}/node`, installed), 'nobody:nogroup')).toBe(DRAWN_PNG)
+  })
 
   test('contains the alert rules and the dashboard unchanged', () => {
     for (const name of ['alerts.yml', 'grafana-dashboard.json']) {

@@ -13,6 +13,7 @@ import { hasAirGaps, startAirGap } from './air-gap.ts'
 import { builtArtifacts, sbomPackages } from './built-artifacts.ts'
 import { openedConnections, RECORD_CONNECTIONS } from './connection-recorder.ts'
 import { inRoot, mayUnshare } from './debian-root.ts'
+import { DRAWN_PNG, drawing } from './drawing.ts'
 import { expectPagesUnder, startPrefixProxy } from './prefix-proxy.ts'
 import { expectStated, readmeCommands } from './readme-commands.ts'
 import { emptyFolder, run, sell, startService } from './service.ts'
@@ -71,7 +72,10 @@ describe.skipIf(!isPossible)('the container image', () => {
 
   test('contains an SBOM that lists the bundled and native packages, Node, and the Debian libraries', () => {
     const packages = sbomPackages(artifacts, 'amd64.tar.cdx.json')
-    const native = ['pkg:npm/@node-rs/argon2-linux-x64-gnu', 'pkg:npm/@node-rs/argon2-linux-arm64-gnu']
+    const native = ['x64', 'arm64'].flatMap((arch) => [
+      `pkg:npm/@node-rs/argon2-linux-${arch}-gnu`,
+      `pkg:npm/@img/sharp-libvips-linux-${arch}`,
+    ])
     const expected = ['pkg:npm/fastify', ...native, 'pkg:generic/node', 'pkg:deb/debian/libc6', 'pkg:deb/debian/tzdata']
     expect(packages).toEqual(expect.arrayContaining(expected))
   })
@@ -181,6 +185,10 @@ describe.skipIf(!isPossible)('the container image', () => {
     },
     600_000,
   )
+
+  test('draws the pictures of brands, with a read-only file system', async () => {
+    expect(await exec(drawing('node', '.'), {})).toBe(DRAWN_PNG)
+  })
 
   test('contains the alert rules and the dashboard unchanged, where installing.md says', () => {
     const page = readFileSync(join(root, 'docs/installing.md'), 'utf8')

@@ -1,7 +1,14 @@
 export * from './activation-code.ts'
 export { fromBase64, toBase64 } from './base64.ts'
 export { type Checkpoint, checkpointText, verifyCheckpoint } from './books/checkpoint.ts'
-export { endorsementText, followEndorsements, KEYS_NAME, restoreText, verifyRestore } from './books/key-notes.ts'
+export {
+  type EndorsedKey,
+  endorsementText,
+  followEndorsements,
+  KEYS_NAME,
+  restoreText,
+  verifyRestore,
+} from './books/key-notes.ts'
 export { type LeafEntry, leafText } from './books/leaf.ts'
 export { consistencyRanges, inclusionRanges, type LeafRange, type Subtree, subtreesOf } from './books/tree-ranges.ts'
 export { type TreeHead, verifyConsistency, verifyInclusion } from './books/verify-proof.ts'

@@ -15,6 +15,7 @@ export {
   type ConsistencyRequest,
   type DeliveryUpdated,
   type DeliveryUpdatedContent,
+  type EndorsedKey,
   type EsimAction,
   type EsimActionUpdated,
   type EsimExpiring,

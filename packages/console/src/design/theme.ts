@@ -38,6 +38,8 @@ export const theme = createTheme({
     },
   },
   components: {
+    // A button that names no colour would otherwise take the fill of check boxes instead of asking colorsOf.
+    Button: { defaultProps: { color: 'accent' } },
     Paper: { defaultProps: { radius: 'lg' } },
     Modal: { defaultProps: { centered: true, radius: 'lg', overlayProps: { backgroundOpacity: 0.45 } } },
     Tooltip: { defaultProps: { withArrow: true, openDelay: 300 } },

@@ -13,7 +13,8 @@ export function restoreText(origin: string, treeSize: number, time: string): str
   return `dealer-esim-restore\n${origin}\n${treeSize}\n${time}\n`
 }
 
-interface EndorsedKey {
+/** The part of a ledger key that says which key vouches for it. */
+export interface EndorsedKey {
   publicKey: string
   validFrom: string
   endorsement: string | null

@@ -7,7 +7,7 @@ import { addPackage } from '../harness/shop.ts'
 
 const REQUESTS = 20
 
-const lines: { level: string; refused?: number; err?: unknown }[] = []
+const lines: { level: string; loop?: string; refused?: number; err?: unknown }[] = []
 const keep = (level: string) => (line: object) => void lines.push({ level, ...line })
 const log: Log = { ...silentLog, warn: keep('warn'), error: keep('error') }
 
@@ -50,8 +50,10 @@ it('requests without a database are refused with 000002, and logged as one warni
   const balances = Array.from({ length: REQUESTS }, () => call(node, dealer, 'account/balance'))
   expect((await Promise.all(balances)).map(({ code }) => code)).toEqual(Array(REQUESTS).fill('000002'))
   vi.restoreAllMocks()
-  const refused = () => lines.reduce((sum, line) => sum + (line.refused ?? 0), 0)
+  // The node's own loops read stock levels and suppliers every second or two, and log an error of their own.
+  const ofRequests = () => lines.filter(({ loop }) => loop === undefined)
+  const refused = () => ofRequests().reduce((sum, line) => sum + (line.refused ?? 0), 0)
   await expect.poll(refused).toBe(REQUESTS)
-  expect(lines.length).toBeLessThanOrEqual(3)
-  for (const line of lines) expect(line).toMatchObject({ level: 'warn', err: failing })
+  expect(ofRequests().length).toBeLessThanOrEqual(3)
+  for (const line of ofRequests()) expect(line).toMatchObject({ level: 'warn', err: failing })
 })

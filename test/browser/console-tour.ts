@@ -124,8 +124,7 @@ function operatorStops(testbed: ConsoleTestbed, demo: Demo): Stop[] {
     stop('audit', '/audit'),
     stop('recovery', '/recovery'),
     stop('audit-entry', '/audit', (at) => at.locator('[data-row] button').first().click()),
-    stop('account', '/account'),
-    stop('design', '/design'),
+    ...['account', 'design'].map((name) => stop(name, `/${name}`)),
     stop('not-found', '/nowhere'),
   ]
 }

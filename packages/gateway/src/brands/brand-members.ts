@@ -11,9 +11,12 @@ const TEXT_LENGTH_MAX = 500
 const URL_LENGTH_MAX = 300
 const LANGUAGE_LENGTH_MAX = 35
 
-/** Control characters, and those that turn the direction of what follows: `Lotus\u202Eten.live`. */
-const PLAIN_LINE = '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]*$'
-const PLAIN_TEXT = '^[^\\u0000-\\u0009\\u000b-\\u001f\\u007f-\\u009f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]*$'
+/**
+ * Control characters, line separators, and characters that turn the direction of what follows: `Lotus\u202Eten.live`. The range
+ * begins one before U+2028, because generators of clients write its ends as they are, and that one ends a line of code.
+ */
+const PLAIN_LINE = '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2027-\\u202e\\u2066-\\u2069]*$'
+const PLAIN_TEXT = '^[^\\u0000-\\u0009\\u000b-\\u001f\\u007f-\\u009f\\u2027-\\u202e\\u2066-\\u2069]*$'
 
 const optional = <T extends TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]))
 const line = (maxLength: number) => Type.String({ minLength: 1, maxLength, pattern: PLAIN_LINE })

@@ -69,7 +69,7 @@ describe.skipIf(!isBrowserAvailable())('the documentation in a browser', () => {
 
   test('the API reference shows every operation, without loading anything from other origins', async () => {
     const { page, requests, browserErrors } = await open('/docs/reference')
-    // The browser draws nearly all operations at once, about 90 000 nodes: on a busy machine this has taken over 30 s.
+    // The browser draws nearly all operations together, about 90 000 nodes: on a busy machine this has taken over 30 s.
     const { paths } = JSON.parse(readFileSync('docs/openapi.json', 'utf8')) as { paths: object }
     for (const path of Object.keys(paths)) {
       await page.getByText(path).first().waitFor({ state: 'attached', timeout: 180_000 })

@@ -80,7 +80,8 @@ interface LockedTree {
   recentSize: number | undefined
 }
 
-async function lockTree(tx: Tx, tenantId: string): Promise<LockedTree> {
+/** Locks the tree's row, which the first call creates. */
+export async function lockTree(tx: Tx, tenantId: string): Promise<LockedTree> {
   tx.send(sql`insert into ledger_trees (tenant_id) values (${tenantId}) on conflict do nothing`)
   const [row] = await tx.query<{ size: bigint; recentSize: bigint | null }>(sql`
     select size, case when checkpoint_at between clock_timestamp() - interval '1 second' and clock_timestamp()

@@ -6,6 +6,7 @@ import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
 import sql from 'sql-template-tag'
 import { answerEntries } from '../statement/answer-entries.ts'
 import { readEntries } from '../statement/statement-entries.ts'
+import { lockTree } from './checkpoints.ts'
 import { addLeaves, loadOpenTiles, type Tile } from './tree-tiles.ts'
 
 /** Entries per transaction: a fraction of a second, during which the tree's row is locked. */
@@ -27,7 +28,7 @@ export async function growTree(db: Db, tenantId: string, leavesMax = LEAVES_MAX)
       text: `select pg_try_advisory_xact_lock(${advisoryKey('ledger trees')}) as locked`,
     })
     if (!lock?.locked) return undefined
-    const size = await lockTree(tx, tenantId)
+    const { size } = await lockTree(tx, tenantId)
     const [wallet] = await tx.query<{ version: bigint; currencyCode: string }>(sql`
       select version, currency_code from wallets where tenant_id = ${tenantId}`)
     const last = Math.min(Number(wallet?.version ?? 0n), size + leavesMax)
@@ -39,14 +40,6 @@ export async function growTree(db: Db, tenantId: string, leavesMax = LEAVES_MAX)
     tx.send(sql`update ledger_trees set size = ${last} where tenant_id = ${tenantId}`)
     return { added: last - size, more: last < Number(wallet.version) }
   })
-}
-
-/** Locks the tree's row, which the first call creates. @returns its size */
-async function lockTree(tx: Tx, tenantId: string): Promise<number> {
-  tx.send(sql`insert into ledger_trees (tenant_id) values (${tenantId}) on conflict do nothing`)
-  const [tree] = await tx.query<{ size: bigint }>(sql`
-    select size from ledger_trees where tenant_id = ${tenantId} for no key update`)
-  return Number(tree!.size)
 }
 
 /** The leaf hashes of the entries `from` to `to`. @throws if one is missing */

@@ -64,10 +64,12 @@ function startGatewayAt(host: string): Promise<GatewayProcess> {
 }
 
 /**
- * Places orders through the proxy until it is stopped. @returns the unacknowledged orders, and the number of acknowledged
- * ones
+ * Places orders through the proxy until it is stopped, each a second time if the first answer was not its acknowledgement.
+ * @returns the answers to orders that were not acknowledged first, those that were not acknowledged at all, and the number
+ * of acknowledged orders
  */
 function placeOrders(proxy: ReverseProxy) {
+  const repeated: string[] = []
   const lost: string[] = []
   let placed = 0
   let isStopped = false
@@ -77,10 +79,11 @@ function placeOrders(proxy: ReverseProxy) {
         transactionId: randomUUID(),
         packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }],
       })
-      const outcome = await call(proxy, dealer, 'esim/order', { body }).then(
-        ({ status, code, text }) => (code === '000000' ? 'placed' : `${status} ${text}`),
-        (error: Error) => `no answer: ${error.message}`,
-      )
+      let outcome = await placeOrder(proxy, body)
+      if (outcome !== 'placed') {
+        repeated.push(outcome)
+        outcome = await placeOrder(proxy, body)
+      }
       if (outcome === 'placed') placed++
       else lost.push(outcome)
       await delay(PAUSE_MS)
@@ -91,12 +94,26 @@ function placeOrders(proxy: ReverseProxy) {
     async stop() {
       isStopped = true
       await Promise.all(callers)
-      return { lost, placed }
+      return { repeated, lost, placed }
     },
   }
 }
 
-it.skipIf(names.length === 0)('restarting two nodes in turn behind a proxy does not lose a request', async () => {
+/** @returns `placed`, or the answer that is no acknowledgement */
+function placeOrder(proxy: ReverseProxy, body: string): Promise<string> {
+  return call(proxy, dealer, 'esim/order', { body }).then(
+    ({ status, code, text }) => (code === '000000' ? 'placed' : `${status} ${text}`),
+    (error: Error) => `no answer: ${error.message}`,
+  )
+}
+
+/**
+ * Orders that a proxy may have to answer with 502, for each node that stops. nginx does not ask whether a node is ready, and
+ * docs/availability.md says at which moment its connection is reset.
+ */
+const REPEATED_MAX: Record<keyof typeof PROXIES, number> = { nginx: 1, haproxy: 0, caddy: 0 }
+
+it.skipIf(names.length === 0)('restarting two nodes in turn behind a proxy does not lose an order', async () => {
   await delay(AFTER_READY_MS)
   const loads = proxies.map(placeOrders)
   for (const [index, host] of nodes.hosts.entries()) {
@@ -106,8 +123,12 @@ it.skipIf(names.length === 0)('restarting two nodes in turn behind a proxy does 
     await delay(AFTER_READY_MS)
   }
   const results = await Promise.all(loads.map((load) => load.stop()))
-  for (const [index, { lost, placed }] of results.entries()) {
-    expect(lost, names[index]).toEqual([])
+  for (const [index, { repeated, lost, placed }] of results.entries()) {
+    const name = names[index]!
+    expect(lost.join('\n'), name).toBe('')
+    const unexpected = repeated.filter((outcome) => !outcome.startsWith('502'))
+    expect(unexpected.join('\n'), name).toBe('')
+    expect(repeated.length, name).toBeLessThanOrEqual(REPEATED_MAX[name] * nodes.hosts.length)
     expect(placed).toBeGreaterThan(100)
   }
 })

@@ -155,6 +155,29 @@ async function buildConsole(output, release) {
     build: { outDir: output, emptyOutDir: true, sourcemap: release ? 'hidden' : false },
   })
   await finishAssets(output)
+  await buildVerifier(join(output, 'verify-books.html'))
+}
+
+/** The page that checks books offline: one HTML file with its script inside. @param {string} file */
+async function buildVerifier(file) {
+  const { build } = await import('vite')
+  const folder = join(root, 'packages/console/verify-books')
+  const built = await build({
+    configFile: false,
+    logLevel: 'error',
+    build: {
+      write: false,
+      target: 'es2022',
+      lib: { entry: join(folder, 'verify-books.ts'), formats: ['iife'], name: 'verifyBooks' },
+    },
+  })
+  const [output] = /** @type {import('vite').Rolldown.RolldownOutput[]} */ ([built].flat())
+  const script = output?.output[0].code.replaceAll('</script', '<\\/script') ?? ''
+  const page = readFileSync(join(folder, 'index.html'), 'utf8')
+  writeFileSync(
+    file,
+    page.replace('<!-- script -->', () => `<script>${script}</script>`),
+  )
 }
 
 const STALE_AFTER_MS = 24 * 3_600_000

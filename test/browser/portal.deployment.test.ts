@@ -1,4 +1,6 @@
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isBrowserAvailable } from './chromium.ts'
@@ -177,6 +179,60 @@ describe.skipIf(!isBrowserAvailable())('a dealer without an integration', () => 
     await dialog.getByRole('button', { name: 'Decline' }).click()
     await dialog.waitFor({ state: 'hidden' })
     await dealer.getByText(/no payment has arrived/).waitFor({ timeout: 60_000 })
+    expect(testbed.browserErrors).toEqual([])
+  })
+
+  it('checks every entry of its books in the browser, and sees which one was changed', async () => {
+    await navigate(testbed, dealer, `/tenants/${tenantId}/books`)
+    await button(dealer, 'Check all entries').click()
+    await dealer.getByText(/^All \d+ entries checked: nothing was changed$/).waitFor()
+    await dealer.getByText(/This browser now keeps the checkpoint/).waitFor()
+    const list = { name: 'mine.csv', mimeType: 'text/csv', buffer: Buffer.from('transactionId,amount\nT-1,4.50\n') }
+    await dealer.locator('input[type=file]').setInputFiles(list)
+    await button(dealer, 'Check all entries').click()
+    await dealer.getByText('Line 2 of your list, T-1, is not in the ledger.').waitFor()
+    await dealer.route('**/books/file*', async (route) => {
+      const response = await route.fetch()
+      await route.fulfill({ response, body: (await response.text()).replace('INV-77', 'INV-79') })
+    })
+    await dealer.reload()
+    await dealer.getByText(/^It continues the checkpoint of/).waitFor()
+    await button(dealer, 'Check all entries').click()
+    await dealer.getByText(/^Entry \d+ was changed after it was hashed\.$/).waitFor()
+    await dealer.unroute('**/books/file*')
+  })
+
+  it('checks the downloaded file on the page that works offline', async () => {
+    const [download] = await Promise.all([
+      dealer.waitForEvent('download'),
+      dealer.getByRole('link', { name: 'Download entries and proofs' }).click(),
+    ])
+    const content = readFileSync(await download.path(), 'utf8')
+    const served = await fetch(`${testbed.access.consoleUrl}/verify-books.html`)
+    const folder = mkdtempSync(join(tmpdir(), 'books-'))
+    writeFileSync(join(folder, 'verify.html'), await served.text())
+    const context = await testbed.browser.newContext({ offline: true })
+    const pages = await Promise.all(
+      [`file://${join(folder, 'verify.html')}`, served.url].map(async (url) => {
+        const page = url.startsWith('file:') ? await context.newPage() : await testbed.browser.newPage()
+        await page.goto(url)
+        return page
+      }),
+    )
+    for (const page of pages) {
+      const choose = (text: string) =>
+        page.locator('#file').setInputFiles({ name: 'books.jsonl', mimeType: '', buffer: Buffer.from(text) })
+      await choose(content)
+      await page.locator('output[data-verdict=EQUAL]').waitFor()
+      await choose(content.replace('INV-77', 'INV-79'))
+      await page.locator('output[data-verdict=DIFFERS]', { hasText: 'was changed after it was hashed' }).waitFor()
+      await page.getByText('Compare with more').click()
+      await page.locator('#key').fill(`${'A'.repeat(43)}=`)
+      await page.locator('#key').press('Tab')
+      await page.locator('output', { hasText: 'not signed by a key that follows' }).waitFor()
+      await page.close()
+    }
+    rmSync(folder, { recursive: true })
     expect(testbed.browserErrors).toEqual([])
   })
 

@@ -1,6 +1,22 @@
 export * from './activation-code.ts'
 export { fromBase64, toBase64 } from './base64.ts'
+export {
+  type BooksHead,
+  type BooksResult,
+  booksFileHead,
+  booksFileLine,
+  verifyBooksFile,
+  verifyBooksHead,
+} from './books/books-file.ts'
 export { type Checkpoint, checkpointText, verifyCheckpoint } from './books/checkpoint.ts'
+export {
+  checkChain,
+  compareOrders,
+  firstOf,
+  MalformedOrders,
+  type OwnOrder,
+  parseOwnOrders,
+} from './books/compare-entries.ts'
 export {
   type EndorsedKey,
   endorsementText,
@@ -11,6 +27,13 @@ export {
 } from './books/key-notes.ts'
 export { type LeafEntry, leafText } from './books/leaf.ts'
 export { consistencyRanges, inclusionRanges, type LeafRange, type Subtree, subtreesOf } from './books/tree-ranges.ts'
+export {
+  type Finding,
+  type Remembered,
+  type TrustedCheckpoint,
+  trustCheckpoint,
+  type Verdict,
+} from './books/trust-checkpoint.ts'
 export { type TreeHead, verifyConsistency, verifyInclusion } from './books/verify-proof.ts'
 export * from './brand-colours.ts'
 export * from './codes/codes.ts'

@@ -130,7 +130,11 @@ function dealerItems(me: Me, tenantId: string): NavigationItem[] {
     { to: '/buy', label: t.portal.title, Icon: IconShoppingBag },
     ORDERS,
     ESIMS,
-    entry(t.wallet.title, IconWallet, [{ to: `${own}/wallet`, label: t.wallet.title }, TOP_UP_REQUESTS]),
+    entry(t.wallet.title, IconWallet, [
+      { to: `${own}/wallet`, label: t.wallet.title },
+      TOP_UP_REQUESTS,
+      { to: `${own}/books`, label: t.books.title },
+    ]),
     { to: `${own}/prices`, label: t.prices.title, Icon: IconTag },
     { to: `${own}/people`, label: t.people.title, Icon: IconUsers },
     entry(entries.developers, IconCode, [

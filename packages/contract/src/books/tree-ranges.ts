@@ -44,7 +44,7 @@ function subproof(from: number, range: LeafRange, isKnown: boolean): LeafRange[]
 }
 
 /** The largest power of two below `size`, which is at least 2. Example: 4 for 5 to 8. */
-function splitOf(size: number): number {
+export function splitOf(size: number): number {
   let split = 1
   while (split * 2 < size) split *= 2
   return split

@@ -10,7 +10,7 @@ export interface TreeHead {
   rootHash: string
 }
 
-type Hash = Uint8Array<ArrayBuffer>
+export type Hash = Uint8Array<ArrayBuffer>
 
 /**
  * True if the checkpoint's tree contains the entry at its number (RFC 9162 §2.1.3.2). Pass the entry as `account/statement` returned
@@ -102,11 +102,11 @@ function decode(hashes: readonly string[]): Hash[] | undefined {
   return decoded.every((hash) => hash !== undefined) ? decoded : undefined
 }
 
-function leafHash(text: string): Promise<Hash> {
+export function leafHash(text: string): Promise<Hash> {
   return sha256(utf8(`\0${text}`))
 }
 
-function nodeHash(left: Hash, right: Hash): Promise<Hash> {
+export function nodeHash(left: Hash, right: Hash): Promise<Hash> {
   return sha256(concatenate('\x01', concatenate(left, right)))
 }
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Ids } from '@dealer-esim/lib/ids.ts'
@@ -59,6 +60,9 @@ export function addConsolePages(app: FastifyInstance, options: PagesOptions): vo
       const answer = await pictureAnswer(options.db, request.params.name)
       return answer ? reply.headers(answer.headers).send(answer.content) : reply.callNotFound()
     })
+    const verifier = readIfExists(join(options.directory, 'verify-books.html')) ?? ''
+    const headers = verifierHeaders(verifier)
+    pages.get(`${CONSOLE}/verify-books.html`, async (_, reply) => reply.headers(headers).send(verifier))
     pages.get(CONSOLE, async (_, reply) => reply.redirect(`${options.prefix}${CONSOLE}/`, 308))
     pages.get(`${CONSOLE}/*`, async (request, reply) => {
       if (request.url.startsWith(`${CONSOLE_API}/`)) return reply.callNotFound()
@@ -93,6 +97,29 @@ function withSecurityHeaders(reply: FastifyReply, { httpsOnly }: PagesOptions, n
     'Permissions-Policy': 'camera=(), microphone=(), geolocation=()',
     ...(httpsOnly ? { 'Strict-Transport-Security': 'max-age=31536000' } : {}),
   })
+}
+
+/** The page that checks books offline has its script and its style inside. It may load and send nothing. */
+function verifierHeaders(page: string): Record<string, string> {
+  const hashes = (tag: string) =>
+    [...page.matchAll(new RegExp(`<${tag}>([^]*?)</${tag}>`, 'g'))].map(
+      ([, text = '']) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`,
+    )
+  const policy = [
+    `default-src 'none'`,
+    `script-src ${hashes('script').join(' ')}`,
+    `style-src ${hashes('style').join(' ')}`,
+    `base-uri 'none'`,
+    `form-action 'none'`,
+    `frame-ancestors 'none'`,
+  ]
+  return {
+    'Content-Type': 'text/html; charset=utf-8',
+    'Content-Security-Policy': policy.join('; '),
+    'X-Content-Type-Options': 'nosniff',
+    'Referrer-Policy': 'no-referrer',
+    'Cache-Control': 'max-age=3600',
+  }
 }
 
 const NOT_BUILT = 'The console is not built. Run “npm run build” in the folder of the gateway, and start it again.\n'

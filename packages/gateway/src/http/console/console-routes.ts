@@ -51,6 +51,7 @@ import { settingsRoutes } from './tenants/tenant-settings.ts'
 import { tenantRoutes } from './tenants/tenants.ts'
 import { twinRoutes } from './tenants/test-twins.ts'
 import { adjustmentRoutes } from './wallet/adjustments.ts'
+import { booksRoutes } from './wallet/books.ts'
 import { paymentRoutes } from './wallet/payments.ts'
 import { topUpRequestRoutes } from './wallet/top-up-requests.ts'
 import { walletRoutes } from './wallet/wallet.ts'
@@ -77,6 +78,7 @@ export const routes: readonly Route[] = [
   ...twinRoutes,
   ...settingsRoutes,
   ...walletRoutes,
+  ...booksRoutes,
   ...adjustmentRoutes,
   ...topUpRequestRoutes,
   ...paymentRoutes,

@@ -91,8 +91,8 @@ export async function lockTree(tx: Tx, tenantId: string): Promise<LockedTree> {
 }
 
 /** The newest stored checkpoint of exactly this size. */
-async function findCheckpoint(
-  tx: Tx,
+export async function findCheckpoint(
+  tx: Pick<Db, 'query'>,
   tenantId: string,
   treeSize: number | undefined,
 ): Promise<CheckpointAnswer | undefined> {
@@ -101,6 +101,16 @@ async function findCheckpoint(
     select root_hash, note, created_at from ledger_checkpoints
     where tenant_id = ${tenantId} and tree_size = ${treeSize} order by created_at desc limit 1`)
   return row && { treeSize, rootHash: row.rootHash, createTime: formatTime(row.createdAt), note: row.note }
+}
+
+/** The newest stored checkpoint of the tree: a month's end may have been signed after it, of fewer entries. */
+export async function findNewestCheckpoint(
+  db: Pick<Db, 'query'>,
+  tenantId: string,
+): Promise<CheckpointAnswer | undefined> {
+  const [tree] = await db.query<{ checkpointSize: bigint | null }>(sql`
+    select checkpoint_size from ledger_trees where tenant_id = ${tenantId}`)
+  return findCheckpoint(db, tenantId, tree?.checkpointSize == null ? undefined : Number(tree.checkpointSize))
 }
 
 /** The caller has locked the tree, which has at least `treeSize` entries. */

@@ -138,7 +138,7 @@ export function browser(app: FastifyInstance) {
         const [pair = ''] = set.split(';')
         jar.set(pair.slice(0, pair.indexOf('=')), pair)
       }
-      const isJson = String(answer.headers['content-type']).includes('json')
+      const isJson = String(answer.headers['content-type']).startsWith('application/json')
       return { status: answer.statusCode, body: isJson ? answer.json() : answer.body, headers: answer.headers }
     },
     async signIn(email: string, password = PASSWORD, code?: string) {

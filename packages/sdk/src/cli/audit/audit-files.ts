@@ -1,8 +1,8 @@
 import { readFile, rename, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { MalformedMoney, parseMoney } from '@dealer-esim/contract'
+import { MalformedOrders, type OwnOrder, parseOwnOrders, type Remembered } from '@dealer-esim/contract'
 import { CommandFailed, EXIT } from '../exit-codes.ts'
-import type { AuditState, OwnOrder } from './audit-books.ts'
+import type { AuditState } from './audit-books.ts'
 
 const FORMAT = 'dealer-esim-audit-1'
 
@@ -22,7 +22,7 @@ export async function readState(cwd: string, file: string): Promise<AuditState |
     Array.isArray(state.leaves) &&
     state.leaves.every((leaf) => typeof leaf === 'string')
   if (!isState) throw new CommandFailed(`${file} is not the state file of an audit. Name another file.`, EXIT.USAGE)
-  const { pinnedKey, note, balance, leaves } = state as unknown as AuditState
+  const { pinnedKey, note, balance, leaves } = state as unknown as AuditState & Remembered
   return { pinnedKey, note, balance, leaves }
 }
 
@@ -46,46 +46,15 @@ export async function writeState(cwd: string, file: string, state: AuditState): 
   }
 }
 
-/**
- * Reads a list of orders: CSV with a header, the columns transactionId and amount in any place. An amount is an integer in
- * 1/10 000, as the API returns it, or decimal: `45000` and `4.50` are the same.
- * @throws CommandFailed
- */
+/** Reads a dealer's own list of orders. @throws CommandFailed */
 export async function readOrders(cwd: string, file: string): Promise<OwnOrder[]> {
   const text = await readFile(resolve(cwd, file), 'utf8').catch((error: Error) => {
     throw new CommandFailed(`${file} cannot be read: ${error.message}.`, EXIT.USAGE)
   })
-  const lines = text.replace(/^\ufeff/, '').split('\n')
-  const header = cellsOf(lines[0] ?? '')
-  const [idAt, amountAt] = [header.indexOf('transactionId'), header.indexOf('amount')]
-  if (idAt < 0 || amountAt < 0)
-    throw new CommandFailed(`${file} needs a first line with the columns transactionId and amount.`, EXIT.USAGE)
-  const orders: OwnOrder[] = []
-  for (const [index, row] of lines.entries()) {
-    if (index === 0 || row.trim() === '') continue
-    const cells = cellsOf(row)
-    const amount = amountOf(cells[amountAt] ?? '')
-    if (!cells[idAt] || amount === undefined)
-      throw new CommandFailed(
-        `Line ${index + 1} of ${file} has no transactionId, or no amount such as 45000 or 4.50.`,
-        EXIT.USAGE,
-      )
-    orders.push({ transactionId: cells[idAt], amount, line: index + 1 })
-  }
-  return orders
-}
-
-/** Neither a transactionId nor an amount contains a comma or a quotation mark. */
-function cellsOf(line: string): string[] {
-  return line.split(',').map((cell) => cell.trim().replaceAll('"', ''))
-}
-
-function amountOf(text: string): number | undefined {
-  if (/^\d{1,16}$/.test(text)) return Number(text)
   try {
-    return Number(parseMoney(text))
+    return parseOwnOrders(text, file)
   } catch (error) {
-    if (error instanceof MalformedMoney) return undefined
+    if (error instanceof MalformedOrders) throw new CommandFailed(error.message, EXIT.USAGE)
     throw error
   }
 }

@@ -58,7 +58,7 @@ const entry = Type.Object({
 })
 export type WalletEntry = Static<typeof entry>
 
-const month = Type.String({ pattern: '^\\d{4}-(0[1-9]|1[0-2])$' })
+export const month = Type.String({ pattern: '^\\d{4}-(0[1-9]|1[0-2])$' })
 const entryFilters = { month: Type.Optional(month), kind: Type.Optional(kind()) }
 const monthSummary = Type.Object({
   month: Type.String(),

@@ -1,0 +1,131 @@
+import { formatMoney, MalformedMoney, parseMoney } from '#money.ts'
+import type { LeafEntry } from './leaf.ts'
+import type { Finding } from './trust-checkpoint.ts'
+
+/** A row of the dealer's own list of orders. */
+export interface OwnOrder {
+  transactionId: string
+  /** In 1/10 000. */
+  amount: number
+  /** Its line in the file. */
+  line: number
+}
+
+/** A dealer's list of orders cannot be read. The message says where and why. */
+export class MalformedOrders extends Error {
+  override readonly name = 'MalformedOrders'
+}
+
+/**
+ * Reads a dealer's own list of orders: CSV with a header, the columns transactionId and amount in any place. An amount is an
+ * integer in 1/10 000, as the API returns it, or decimal: `45000` and `4.50` are the same. Example:
+ *
+ *     transactionId,amount
+ *     T-1,4.50
+ *
+ * @param file its name, for messages
+ * @throws MalformedOrders
+ */
+export function parseOwnOrders(text: string, file: string): OwnOrder[] {
+  const lines = text.replace(/^\ufeff/, '').split('\n')
+  const header = cellsOf(lines[0] ?? '')
+  const [idAt, amountAt] = [header.indexOf('transactionId'), header.indexOf('amount')]
+  if (idAt < 0 || amountAt < 0)
+    throw new MalformedOrders(`${file} needs a first line with the columns transactionId and amount.`)
+  const orders: OwnOrder[] = []
+  for (const [index, row] of lines.entries()) {
+    if (index === 0 || row.trim() === '') continue
+    const cells = cellsOf(row)
+    const amount = amountOf(cells[amountAt] ?? '')
+    if (!cells[idAt] || amount === undefined)
+      throw new MalformedOrders(
+        `Line ${index + 1} of ${file} has no transactionId, or no amount such as 45000 or 4.50.`,
+      )
+    orders.push({ transactionId: cells[idAt], amount, line: index + 1 })
+  }
+  return orders
+}
+
+/** Neither a transactionId nor an amount contains a comma or a quotation mark. */
+function cellsOf(line: string): string[] {
+  return line.split(',').map((cell) => cell.trim().replaceAll('"', ''))
+}
+
+function amountOf(text: string): number | undefined {
+  if (/^\d{1,16}$/.test(text)) return Number(text)
+  try {
+    return Number(parseMoney(text))
+  } catch (error) {
+    if (error instanceof MalformedMoney) return undefined
+    throw error
+  }
+}
+
+/** The finding about the earlier entry; one that is about no entry comes last. */
+export function firstOf(left: Finding | undefined, right: Finding | undefined): Finding | undefined {
+  if (left === undefined || right === undefined) return left ?? right
+  const placeOf = ({ entryNo }: Finding) => (entryNo === null ? Number.POSITIVE_INFINITY : Number(entryNo))
+  return placeOf(right) < placeOf(left) ? right : left
+}
+
+/**
+ * The first entry whose number or balance does not follow from the one before.
+ * @param skipped how many entries come before the first of `entries`
+ * @param last the number of the last entry that is expected
+ * @param balance before the first entry; undefined: not known
+ */
+export function checkChain(
+  entries: readonly LeafEntry[],
+  skipped: number,
+  last: number,
+  balance: number | undefined,
+): Finding | undefined {
+  let before = balance === undefined ? undefined : BigInt(balance)
+  for (const [index, entry] of entries.entries()) {
+    const entryNo = String(skipped + index + 1)
+    if (entry.entryNo !== entryNo)
+      return { entryNo, message: `Entry ${entryNo} is missing: ${entry.entryNo} comes next.` }
+    const follows = before === undefined ? BigInt(entry.balanceAfter) : before + BigInt(entry.amount)
+    if (BigInt(entry.balanceAfter) !== follows) {
+      const message = `Entry ${entryNo} records the balance ${formatMoney(BigInt(entry.balanceAfter))}, but ${formatMoney(follows)} follows from the entries.`
+      return { entryNo, message }
+    }
+    before = follows
+  }
+  if (entries.length === last - skipped) return undefined
+  const entryNo = String(skipped + entries.length + 1)
+  return { entryNo, message: `Entry ${entryNo} is missing, but the checkpoint covers ${last} entries.` }
+}
+
+/**
+ * Compares debits of orders and top-ups with the dealer's list: the first row that differs on either side.
+ * @param isPartial true if earlier or later entries were left out: then an order of the list may be among them
+ */
+export function compareOrders(
+  orders: readonly OwnOrder[],
+  entries: readonly LeafEntry[],
+  isPartial: boolean,
+): Finding | undefined {
+  const debits = new Map<string, LeafEntry>()
+  for (const entry of entries) {
+    const isDebit = entry.kind === 'ORDER' || entry.kind === 'TOPUP'
+    if (isDebit && entry.transactionId !== null) debits.set(entry.transactionId, entry)
+  }
+  for (const { transactionId, amount, line } of orders) {
+    const entry = debits.get(transactionId)
+    if (entry === undefined) {
+      if (isPartial) continue
+      return { entryNo: null, message: `Line ${line} of your list, ${transactionId}, is not in the ledger.` }
+    }
+    if (-entry.amount !== amount) {
+      const [ours, theirs] = [formatMoney(BigInt(amount)), formatMoney(BigInt(-entry.amount))]
+      const message = `Entry ${entry.entryNo} debits ${theirs} for ${transactionId}; line ${line} of your list has ${ours}.`
+      return { entryNo: entry.entryNo, message }
+    }
+    debits.delete(transactionId)
+  }
+  const [extra] = debits.values()
+  if (extra === undefined) return undefined
+  const message = `Entry ${extra.entryNo} debits ${extra.transactionId}, which your list does not have.`
+  return { entryNo: extra.entryNo, message }
+}

@@ -1,0 +1,76 @@
+import type { ConsistencyAnswer, ConsistencyRequest, KeysAnswer } from '#schemas/books.ts'
+import { type Checkpoint, verifyCheckpoint } from './checkpoint.ts'
+import { followEndorsements, verifyRestore } from './key-notes.ts'
+import { verifyConsistency } from './verify-proof.ts'
+
+/** What an audit found. Of several differences, the one of the first entry. */
+export interface Finding {
+  /** The first entry that differs; null: it is not about one entry. */
+  entryNo: string | null
+  message: string
+}
+
+export type Verdict = 'EQUAL' | 'DIFFERS' | 'CANNOT_TELL'
+
+/** What a dealer keeps from one audit to the next. */
+export interface Remembered {
+  /** Base64. The key that the first audit saw; others are trusted by endorsement only. */
+  pinnedKey: string
+  /** The last checkpoint that held. */
+  note: string
+}
+
+export interface TrustedCheckpoint {
+  checkpoint: Checkpoint
+  note: string
+  pinnedKey: string
+  /** The remembered checkpoint. */
+  last: Checkpoint | undefined
+  /** False: the entries will show which one differs, or the ledger is shorter. */
+  isContinued: boolean
+  /** The size after a restore that explains why the ledger is shorter than the last checkpoint, or goes on otherwise. */
+  restoredAt: number | undefined
+}
+
+/** A checkpoint as the gateway shows it now: the answers of `ledger/checkpoint` and `ledger/keys`. */
+export interface ShownCheckpoint extends KeysAnswer {
+  note: string
+}
+
+/**
+ * A genuine checkpoint that belongs to the remembered tree, or an explanation.
+ * @param consistencyOf answers `ledger/consistency`
+ */
+export async function trustCheckpoint(
+  { note, keys, restores }: ShownCheckpoint,
+  remembered: Partial<Remembered>,
+  consistencyOf: (sizes: ConsistencyRequest) => Promise<ConsistencyAnswer>,
+): Promise<TrustedCheckpoint | { verdict: Verdict; message: string }> {
+  const pinnedKey = remembered.pinnedKey ?? keys.find(({ endorsement }) => endorsement === null)?.publicKey
+  if (pinnedKey === undefined)
+    return { verdict: 'CANNOT_TELL', message: 'The gateway has no key that signs checkpoints.' }
+  const trusted = await followEndorsements(pinnedKey, keys)
+  const checkpoint = await verifyCheckpoint(note, trusted)
+  if (checkpoint === undefined)
+    return {
+      verdict: 'DIFFERS',
+      message: 'The checkpoint is not signed by a key that follows from the one seen first.',
+    }
+  const genuine = { checkpoint, note, pinnedKey, last: undefined, isContinued: true, restoredAt: undefined }
+  if (remembered.note === undefined) return genuine
+  const last = await verifyCheckpoint(remembered.note, trusted)
+  if (last === undefined)
+    return { verdict: 'CANNOT_TELL', message: 'The last checkpoint is not signed by a key that is trusted.' }
+  if (last.origin !== checkpoint.origin)
+    return { verdict: 'DIFFERS', message: `The ledger is called ${checkpoint.origin}; it was ${last.origin}.` }
+  if (last.treeSize <= checkpoint.treeSize) {
+    const sizes = { fromSize: last.treeSize, toSize: checkpoint.treeSize }
+    const isContinued = last.treeSize === 0 || (await verifyConsistency(last, checkpoint, await consistencyOf(sizes)))
+    if (isContinued) return { ...genuine, last }
+  }
+  for (const record of [...restores].reverse()) {
+    const restore = await verifyRestore(record, checkpoint.origin, trusted)
+    if (restore && restore.time > last.createTime) return { ...genuine, last, restoredAt: restore.treeSize }
+  }
+  return { ...genuine, last, isContinued: false }
+}

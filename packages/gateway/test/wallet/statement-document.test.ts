@@ -1,9 +1,13 @@
 import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
+import jsQR from 'jsqr'
+import encodeQR from 'qr'
 import sql from 'sql-template-tag'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { changeSettings } from '#tenants/tenant-settings.ts'
+import { closeMonth, getCheckpoint } from '#wallet/books/checkpoints.ts'
+import { growTree } from '#wallet/books/grow-tree.ts'
 import { topUp } from '#wallet/ledger/top-up-wallet.ts'
-import { issueDueStatements } from '#wallet/statement/issue-loop.ts'
+import { findDue, issueDueStatements } from '#wallet/statement/issue-loop.ts'
 import { getIssuedStatement, issueStatement } from '#wallet/statement/issue-statement.ts'
 import { setOperatorDetails } from '#wallet/statement/operator-details.ts'
 import { getMonthStatement } from '#wallet/statement/statement-month.ts'
@@ -115,6 +119,55 @@ test('no statement is issued before the operator has entered its legal name', as
   const withoutName = { message: expect.stringContaining('legal name') }
   await expect(issue(tenantId)).rejects.toMatchObject(withoutName)
   await expect(getIssuedStatement(money.db, tenantId, LAST)).rejects.toMatchObject(withoutName)
+})
+
+describe('the checkpoint of a month', () => {
+  const books = () => ({ ...money.deps, links: { publicUrl: 'https://esim.example.com' } })
+
+  test('is on the statement, as text and as a QR code', async () => {
+    const tenantId = await dealerOfLastMonth()
+    await growTree(money.db, tenantId)
+    await closeMonth(books(), tenantId, LAST, 3)
+    const { note } = await getCheckpoint(books(), tenantId, { treeSize: 3 })
+    const { document } = await issue(tenantId)
+    expect(document).toContain(`<pre>${note}</pre>`)
+    expect(document).toContain(encodeQR(note, 'svg', { ecc: 'low', border: 4 }))
+    const modules = encodeQR(note, 'raw', { ecc: 'low', border: 4 }).map((row) =>
+      row.flatMap((dark) => [dark, dark, dark]),
+    )
+    const rows = modules.flatMap((row) => [row, row, row])
+    const pixels = Uint8ClampedArray.from(rows.flat().flatMap((dark) => (dark ? [0, 0, 0, 255] : [255, 255, 255, 255])))
+    expect(Buffer.from(jsQR(pixels, rows.length, rows.length)!.binaryData).toString()).toBe(note)
+  })
+
+  test('is absent if no checkpoint has exactly these entries', async () => {
+    const tenantId = await dealerOfLastMonth()
+    await growTree(money.db, tenantId)
+    await getCheckpoint(books(), tenantId, { treeSize: 2 })
+    const { document } = await issue(tenantId)
+    expect(document).not.toContain('<pre>')
+    expect(document).not.toContain('<svg')
+  })
+
+  test('is waited for during an hour after the month', async () => {
+    const tenantId = await dealerOfLastMonth()
+    const due = async () => (await findDue(money.db, undefined)).filter((found) => found.tenantId === tenantId)
+    expect(await due()).toEqual([{ month: LAST, tenantId, isCheckpointDue: false }])
+    const [wait] = await money.db.query<{ hours: number }>(sql`
+      select ceil(extract(epoch from clock_timestamp() - date_trunc('month', clock_timestamp(), 'UTC')) / 3600)::int as hours`)
+    const soon = (hours: number) =>
+      findDue(money.db, undefined, hours * 3_600_000).then((all) => all.find((found) => found.tenantId === tenantId))
+    expect(await soon(wait!.hours)).toMatchObject({ isCheckpointDue: true })
+    await growTree(money.db, tenantId)
+    await closeMonth(books(), tenantId, LAST, 3)
+    expect(await soon(wait!.hours)).toMatchObject({ isCheckpointDue: false })
+    const { tenantId: idle } = await money.tenant()
+    await money.db.query(
+      sql`update tenants set created_at = ${new Date(`${LAST}-15T12:00:00Z`)} where tenant_id = ${idle}`,
+    )
+    const found = (await findDue(money.db, undefined, wait!.hours * 3_600_000)).find((due) => due.tenantId === idle)
+    expect(found).toMatchObject({ isCheckpointDue: false })
+  })
 })
 
 describe('the statement loop', () => {

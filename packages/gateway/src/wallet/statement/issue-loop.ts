@@ -43,8 +43,12 @@ export async function issueDueStatements(
   if ((await getOperatorDetails(deps.db)).legalName === null) return { ...result, isComplete: false }
   for (let after: DueStatement | undefined; ; ) {
     const due = await findDue(deps.db, after)
-    for (const { tenantId, month } of due) {
+    for (const { tenantId, month, isCheckpointDue } of due) {
       if (signal?.aborted) return { ...result, isComplete: false }
+      if (isCheckpointDue) {
+        result.isComplete = false
+        continue
+      }
       try {
         const { isNew } = await issueStatement(deps, tenantId, month, SYSTEM)
         if (isNew) result.issued += 1
@@ -63,7 +67,12 @@ export async function issueDueStatements(
 interface DueStatement {
   month: string
   tenantId: string
+  /** The month's checkpoint, which the statement shows, is made within minutes. */
+  isCheckpointDue: boolean
 }
+
+/** A statement does not wait longer for the checkpoint of a ledger that cannot be hashed. */
+const CHECKPOINT_WAIT_MS = 3_600_000
 
 const PER_PAGE = 200
 
@@ -71,7 +80,11 @@ const PER_PAGE = 200
  * The months that have ended and have no statement, from each account's first month on. Reads only the keys of issued
  * statements.
  */
-export function findDue(db: Db, after: DueStatement | undefined): Promise<DueStatement[]> {
+export function findDue(
+  db: Db,
+  after: DueStatement | undefined,
+  checkpointWaitMs = CHECKPOINT_WAIT_MS,
+): Promise<DueStatement[]> {
   return db.query<DueStatement>(sql`
     with months as (
       select to_char(first, 'YYYY-MM') as month, (first + interval '1 month') at time zone 'utc' as ends_at
@@ -79,7 +92,12 @@ export function findDue(db: Db, after: DueStatement | undefined): Promise<DueSta
                    date_trunc('month', clock_timestamp() at time zone 'utc') as current from tenants) as bounds
       cross join lateral generate_series(began, current - interval '1 month', interval '1 month') as first
     )
-    select m.month, t.tenant_id from months m join tenants t on t.created_at < m.ends_at
+    select m.month, t.tenant_id,
+           m.ends_at > clock_timestamp() - ${checkpointWaitMs} * interval '1 ms'
+             and exists (select from wallets w left join ledger_trees l using (tenant_id)
+                         where w.tenant_id = t.tenant_id and w.version > 0
+                           and (l.closed_month >= m.month) is not true) as is_checkpoint_due
+    from months m join tenants t on t.created_at < m.ends_at
     where (m.month, t.tenant_id) > (${after?.month ?? ''}, ${after?.tenantId ?? '00000000-0000-0000-0000-000000000000'}::uuid)
       and not exists (select from issued_statements s where s.tenant_id = t.tenant_id and s.month = m.month)
       and not ${raw(isInRecovery('t.tenant_id'))}

@@ -5,6 +5,7 @@ import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
 import { notFound, Refusal, requireUuid } from '@dealer-esim/lib/refusal.ts'
 import sql from 'sql-template-tag'
 import { audit, type By } from '#platform/audit/audit.ts'
+import { findCheckpoint } from '../books/checkpoints.ts'
 import { lockTenantWallet, touchWallet } from '../ledger/lock-wallets.ts'
 import { getOperatorDetails } from './operator-details.ts'
 import { type DealerDetails, statementDocument } from './statement-document.ts'
@@ -46,7 +47,8 @@ export async function issueStatement(
     if (issuedAt < to) throw notOver(month)
     const statement = await readMonth(tx, wallet.tenantId, month)
     const statementNo = `${dealerCodeOf(wallet.tenantId)}-${month}`
-    const document = statementDocument({ statementNo, issuedAt, operator, dealer, statement })
+    const checkpoint = await findCheckpoint(tx, wallet.tenantId, Number(statement.versions.to - 1n))
+    const document = statementDocument({ statementNo, issuedAt, operator, dealer, statement, note: checkpoint?.note })
     tx.send(sql`
       insert into issued_statements (tenant_id, month, statement_no, document, issued_at)
       values (${wallet.tenantId}, ${month}, ${statementNo}, ${document}, ${issuedAt})`)

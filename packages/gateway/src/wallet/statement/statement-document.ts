@@ -1,4 +1,5 @@
 import { formatMoney } from '@dealer-esim/contract'
+import encodeQR from 'qr'
 import type { TransferKind } from '../ledger/post.ts'
 import type { OperatorDetails } from './operator-details.ts'
 import type { MonthStatement } from './statement-month.ts'
@@ -13,10 +14,19 @@ export interface StatementParts {
   operator: OperatorDetails
   dealer: DealerDetails
   statement: Pick<MonthStatement, 'month' | 'currencyCode' | 'opening' | 'totals' | 'closing' | 'versions'>
+  /** The checkpoint of all entries up to the end of the month. */
+  note?: string | undefined
 }
 
 /** The statement of a month as a self-contained HTML page for A4: without scripts, and with the stylesheet in its head. */
-export function statementDocument({ statementNo, issuedAt, operator, dealer, statement }: StatementParts): string {
+export function statementDocument({
+  statementNo,
+  issuedAt,
+  operator,
+  dealer,
+  statement,
+  note,
+}: StatementParts): string {
   const { month, currencyCode, opening, totals, closing, versions } = statement
   const amount = (value: bigint) => `<td class="amount">${formatMoney(value)}</td>`
   const rows = totals
@@ -60,10 +70,18 @@ ${rows.join('\n')}
 </tbody>
 <tfoot><tr class="balance"><td>Closing balance</td><td></td>${amount(closing)}</tr></tfoot>
 </table>
-<footer><p>Negative amounts were taken from the balance. An order has the number of the movement that debited it: movement 12 is order #12. The list of all movements can be downloaded as CSV on the wallet’s page.</p></footer>
+${note === undefined ? '' : checkpointPart(note)}<footer><p>Negative amounts were taken from the balance. An order has the number of the movement that debited it: movement 12 is order #12. The list of all movements can be downloaded as CSV on the wallet’s page.</p></footer>
 </main>
 </body>
 </html>
+`
+}
+
+/** The note as text and as a QR code, which contains the same text. */
+function checkpointPart(note: string): string {
+  return `<section class="checkpoint"><div><h2>Checkpoint</h2>
+<p>The operator’s signature under all entries up to the end of this month. Keep it: “Check my books” on the portal says whether an entry was changed since.</p>
+<pre>${escapeHtml(note)}</pre></div>${encodeQR(note, 'svg', { ecc: 'low', border: 4 })}</section>
 `
 }
 
@@ -103,6 +121,8 @@ p, dl, dd { margin: 0; overflow-wrap: anywhere; }
 dl { display: flex; flex-wrap: wrap; gap: 4mm 10mm; margin-bottom: 8mm; } dt { font-size: 9pt; color: #555; }
 table { width: 100%; border-collapse: collapse; } th, td { padding: 2mm 0; text-align: left; border-bottom: 0.3mm solid #ccc; }
 .amount { text-align: right; font-variant-numeric: tabular-nums; } .balance { font-weight: 600; }
+.checkpoint { display: flex; gap: 6mm; margin-top: 8mm; font-size: 9pt; break-inside: avoid; } .checkpoint svg { flex: none; width: 36mm; height: 36mm; background: #fff; }
+pre { margin: 2mm 0 0; font-size: 7pt; white-space: pre-wrap; overflow-wrap: anywhere; }
 footer { margin-top: 8mm; font-size: 9pt; color: #555; }
 @media print { main { max-width: none; padding: 0; } tr { break-inside: avoid; } }
 `

@@ -38,9 +38,10 @@ export function lockedComponents(root, paths) {
 export function licenceTexts(root, components) {
   const texts = components.map((component) => {
     const folder = join(root, component.path)
-    const files = existsSync(folder)
-      ? readdirSync(folder).filter((name) => /^(licence|license|notice)(\.|-|$)/i.test(name))
-      : []
+    const names = existsSync(folder) ? readdirSync(folder) : []
+    const licences = names.filter((name) => /^(licence|license|notice)(\.|-|$)/i.test(name))
+    // Without a file of its own, such as libvips and the libraries that it uses, a package names its licences in its readme.
+    const files = licences.length > 0 ? licences : names.filter((name) => /^readme(\.|$)/i.test(name))
     const text = files.sort().map((name) => readFileSync(join(folder, name), 'utf8').trim())
     return [`${component.name} ${component.version} (${component.license ?? 'licence unknown'})`, ...text].join('\n\n')
   })

@@ -1,4 +1,5 @@
 import { updateSales } from '@dealer-esim/gateway/sales/update-sales.ts'
+import { growTree } from '@dealer-esim/gateway/wallet/books/grow-tree.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { SUM_TABLES } from '../console-pages/sums.ts'
 import { copyRows } from './copy.ts'
@@ -32,6 +33,8 @@ export async function loadHistory(
   for (const text of restore) await db.query({ text })
   progress(`  ${history.orders} orders: indexes built after ${seconds(started)} s`)
   for (const table of [...Object.keys(TABLES), 'wallets']) await db.query({ text: `vacuum (analyze) ${table}` })
+  await growLedger(db, history.tenantIds[0]!)
+  progress(`  ${history.orders} orders: tree of the first ledger grown after ${seconds(started)} s`)
   await sumUpSales(db)
   progress(`  ${history.orders} orders: sales summed up after ${seconds(started)} s`)
   await db.query({ text: 'checkpoint' })
@@ -39,6 +42,12 @@ export async function loadHistory(
 }
 
 const seconds = (started: number) => ((performance.now() - started) / 1000).toFixed(0)
+
+/** Hashes all entries of a ledger, as the workers do. */
+async function growLedger(db: Db, tenantId: string): Promise<void> {
+  while ((await growTree(db, tenantId))?.more) {}
+  await db.query({ text: 'vacuum (analyze) ledger_tiles' })
+}
 
 /** Calculates the daily sales, as the workers do. A pass looks at a part of a large wallet. */
 async function sumUpSales(db: Db): Promise<void> {

@@ -9,6 +9,8 @@ import { countOrders, searchOrders } from '@dealer-esim/gateway/orders/reading/s
 import { ensureDeployment } from '@dealer-esim/gateway/platform/deployment/ensure-deployment.ts'
 import { listBalancesByDaysLeft, listSales } from '@dealer-esim/gateway/sales/list-sales.ts'
 import { listOrderParts } from '@dealer-esim/gateway/sales/order-cells.ts'
+import { type CheckpointDeps, getCheckpoint } from '@dealer-esim/gateway/wallet/books/checkpoints.ts'
+import { proveConsistency, proveEntry } from '@dealer-esim/gateway/wallet/books/prove-entries.ts'
 import { getBalance } from '@dealer-esim/gateway/wallet/ledger/balance.ts'
 import { listStatement } from '@dealer-esim/gateway/wallet/statement/list-statements.ts'
 import { getStatementPage } from '@dealer-esim/gateway/wallet/statement/statement-entries.ts'
@@ -33,6 +35,9 @@ export const PATHS = [
   'balance',
   'account/statement, first page',
   'account/statement, deep page',
+  'ledger/proof',
+  'ledger/consistency',
+  'ledger/checkpoint',
   'statement, first page',
   'statement, deep page',
   'console orders, all dealers',
@@ -57,6 +62,8 @@ const STATEMENT_PAGE = 100
 const CONSOLE_PAGE = { limit: 50 }
 /** Counting reads every row, up to 10 000, so both sides count as many: none that the bench has added. */
 const COUNTED = 4_000
+/** More than the calls of a figure. */
+const CHECKPOINTS = 4_000
 const WEEK_MS = 7 * 24 * 3_600_000
 
 /** The module functions that the APIs call, each on one connection, for the dealer with half of the orders. */
@@ -112,7 +119,7 @@ export async function createOperations({
       case 'account/statement, deep page':
         return cursorOf('account/statement', String(orderAt(history, n).index + 2))
       default:
-        return '{}'
+        return isLedgerPath(path) ? ledgerBody(path, count + 1, orderAt(history, n).index + 2) : '{}'
     }
   }
 
@@ -143,13 +150,54 @@ export async function createOperations({
       case 'statement, deep page':
         return getStatementPage(db, tenantId, { limit: STATEMENT_PAGE, after: entryBefore(history, sampleAt(index)) })
       default:
-        return isSalesPath(path)
-          ? readSales(db, path, history)
-          : callConsole(path, { db, history, order: sampleAt(index) })
+        if (isLedgerPath(path)) return callLedger(reading, path, tenantId, request)
+        if (isSalesPath(path)) return readSales(db, path, history)
+        return callConsole(path, { db, history, order: sampleAt(index) })
     }
   }
 
   return { db, orderDb, body, call, close: () => Promise.all([db.close(), orderDb.close()]) }
+}
+
+type LedgerPath = Extract<Path, `ledger/${string}`>
+
+function isLedgerPath(path: Path): path is LedgerPath {
+  return path.startsWith('ledger/')
+}
+
+let checkpoints = 0
+
+/** @param entries of the ledger, the first of which is the top-up */
+function ledgerBody(path: LedgerPath, entries: number, entryNo: number): string {
+  switch (path) {
+    case 'ledger/proof':
+      return JSON.stringify({ entryNo: String(entryNo), treeSize: entries })
+    case 'ledger/consistency':
+      return JSON.stringify({ fromSize: entryNo, toSize: entries })
+    case 'ledger/checkpoint':
+      // Another size each time: the stored note of a size is answered without signing.
+      return JSON.stringify({ treeSize: entries - (checkpoints++ % CHECKPOINTS) })
+    default:
+      return path satisfies never
+  }
+}
+
+function callLedger(
+  reading: Omit<CheckpointDeps, 'ids' | 'config'>,
+  path: LedgerPath,
+  tenantId: string,
+  request: { entryNo: string; treeSize: number } & { fromSize: number; toSize: number },
+): Promise<unknown> {
+  switch (path) {
+    case 'ledger/proof':
+      return proveEntry(reading.db, tenantId, request)
+    case 'ledger/consistency':
+      return proveConsistency(reading.db, tenantId, request)
+    case 'ledger/checkpoint':
+      return getCheckpoint({ ...reading, ids: systemIds, config: { cellName: 'main' } }, tenantId, request)
+    default:
+      return path satisfies never
+  }
 }
 
 function entryBefore(history: OrderHistory, order: number): bigint {

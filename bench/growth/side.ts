@@ -116,6 +116,9 @@ const OPERATIONS: Partial<Record<Path, string>> = {
   'profile/list, first page': 'esim/profile/list',
   'profile/list, deep page': 'esim/profile/list',
   balance: 'account/balance',
+  'ledger/proof': 'ledger/proof',
+  'ledger/consistency': 'ledger/consistency',
+  'ledger/checkpoint': 'ledger/checkpoint',
   'account/statement, first page': 'account/statement',
   'account/statement, deep page': 'account/statement',
 }

@@ -11,6 +11,7 @@ import { LEASE_MS as ORDER_LEASE_MS } from '#fulfilment/order-lease.ts'
 import { topUp } from '#wallet/ledger/top-up-wallet.ts'
 import { LEASE_MS as EVENT_LEASE_MS } from '#webhooks/webhook-limits.ts'
 import { call, type Dealer } from '../harness/api-node.ts'
+import { reportFigures } from '../harness/figures.ts'
 import { type GatewayProcess, startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
 import { waitUntil } from '../harness/shop.ts'
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts'
@@ -111,7 +112,7 @@ describe('twenty kills under load', () => {
     }
     await sales.stop()
     await load.stop()
-    console.info(`${load.requested.length} orders, ${sales.requested.length} top-ups and actions were requested`)
+    reportFigures({ kills: ROUNDS.length, topUpsAndActions: sales.requested.length })
 
     expect(Math.max(...load.requested.flatMap((order) => order.durationsMs))).toBeLessThan(ANSWER_GUARD_MS)
     await inDatabase(async (db) => {

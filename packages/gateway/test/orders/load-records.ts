@@ -2,6 +2,7 @@ import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { expect } from 'vitest'
 import { verifyLedger } from '#wallet/verify/verify-ledger.ts'
 import { type Answer, call, type Dealer } from '../harness/api-node.ts'
+import { reportFigures } from '../harness/figures.ts'
 import { waitUntil } from '../harness/shop.ts'
 import type { Receiver } from '../webhooks/receiver.ts'
 import type { RequestedOrder } from './order-load.ts'
@@ -29,6 +30,8 @@ export async function expectRecordsToAgree(world: LoadTest, patienceMs: number):
   const settled = await queryAll(world, orders)
   await expectSupplierRecords(world.db, settled)
   await expectEvents(world.receiver, settled)
+  const acknowledged = world.requested.filter(({ answers: [first] }) => first?.code === '000000').length
+  reportFigures({ orders: world.requested.length, acknowledged, events: world.receiver.received.length })
 }
 
 interface KnownOrder extends RequestedOrder {

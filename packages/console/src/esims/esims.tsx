@@ -18,7 +18,7 @@ import { Status } from '#parts/values.tsx'
 import { canSend, isOperator, useSession } from '#people/sign-in/session.ts'
 import { plural, t } from '#strings/strings.ts'
 import { DealerName } from '#tenants/dealer-name.tsx'
-import { parseTypedIccid } from './typed-iccid.ts'
+import { isOnlyIccid, parseTypedIccid } from './typed-iccid.ts'
 import { SentMark, TravellerName } from './use-sends.tsx'
 
 // Loaded when it is opened: most visits to the page send nothing.
@@ -54,7 +54,7 @@ export function EsimsPage() {
         label={t.esims.title}
         list={isIncomplete ? { ...list, rows: [], loading: false } : list}
         name="esims"
-        search={<SearchBox name="iccid" label={t.esims.search} />}
+        search={<SearchBox name="iccid" label={t.esims.search} isForUrl={isOnlyIccid} />}
         filters={choices}
         views={VIEWS}
         {...(canSend(me) && { selected, onSelect: setSelected })}

@@ -9,3 +9,8 @@ export function parseTypedIccid(text: string): string | undefined {
   const digits = text.replaceAll(/\D/g, '')
   return isIccid(digits) ? digits : undefined
 }
+
+/** True for an ICCID without other text, such as `8985 2000 …F`: whatever else is typed may become an e-mail address. */
+export function isOnlyIccid(text: string): boolean {
+  return isIccid(text.replaceAll(/[\s-]/g, '').replace(/F{1,2}$/i, ''))
+}

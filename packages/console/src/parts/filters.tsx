@@ -86,10 +86,23 @@ export function useFilterKinds() {
   }
 }
 
+interface SearchBoxProps {
+  name: string
+  label: string
+  /** False for a text that may become an e-mail address, such as `mei`. */
+  isForUrl?: (text: string) => boolean
+}
+
 /** The search of a list, kept in the URL under its name. */
-export function SearchBox({ name, label }: { name: string; label: string }) {
+export function SearchBox({ name, label, isForUrl = () => true }: SearchBoxProps) {
   const [filters, setFilters] = useFilters()
-  return <SearchField label={label} value={filters[name] ?? ''} onChange={(value) => setFilters({ [name]: value })} />
+  return (
+    <SearchField
+      label={label}
+      value={filters[name] ?? ''}
+      onChange={(value) => setFilters({ [name]: value }, { isHidden: !isForUrl(value) })}
+    />
+  )
 }
 
 function TypedField({ name, label }: { name: string; label: string }) {

@@ -2,8 +2,14 @@ import { useLocation, useNavigate, useSearch } from '@tanstack/react-router'
 import { isPrivate } from '#api/call-api.ts'
 
 export type Filters = Record<string, string>
-/** `replace`: Back skips the previous state. By default only pages are separate steps. */
-type SetFilters = (change: Record<string, string | null | undefined>, options?: { replace?: boolean }) => void
+/**
+ * `replace`: Back skips the previous state. By default only pages are separate steps.
+ * `isHidden`: the changed filters stay out of the URL.
+ */
+type SetFilters = (
+  change: Record<string, string | null | undefined>,
+  options?: { replace?: boolean; isHidden?: boolean },
+) => void
 
 declare module '@tanstack/react-router' {
   interface HistoryState {
@@ -14,14 +20,14 @@ declare module '@tanstack/react-router' {
 
 /**
  * Keeps filters in the URL, so that a filtered list can be shared and Back returns to its previous page. An e-mail address stays out of
- * the URL, which browsers and proxies keep: only this entry of the history has it.
+ * the URL, which browsers and proxies keep, and so does a text that may become one: only this entry of the history has it.
  */
 export function useFilters(): [Filters, SetFilters] {
   const search = useSearch({ strict: false }) as Filters
   const hidden = useLocation({ select: ({ state }) => state.filters })
   const navigate = useNavigate()
   const filters = hidden ? { ...search, ...hidden } : search
-  const set: SetFilters = (change, { replace = !('cursor' in change) } = {}) => {
+  const set: SetFilters = (change, { replace = !('cursor' in change), isHidden = false } = {}) => {
     const next: Filters = { ...filters }
     // A changed filter starts at the first page.
     if (!('cursor' in change)) delete next.cursor
@@ -29,8 +35,10 @@ export function useFilters(): [Filters, SetFilters] {
       if (value === null || value === undefined || value === '') delete next[name]
       else next[name] = value
     }
-    const [shown, secret] = [false, true].map((isSecret) =>
-      Object.fromEntries(Object.entries(next).filter(([, value]) => isPrivate(value) === isSecret)),
+    const isSecret = (name: string, value: string) =>
+      isPrivate(value) || (name in change ? isHidden : hidden !== undefined && name in hidden)
+    const [shown, secret] = [false, true].map((isWanted) =>
+      Object.fromEntries(Object.entries(next).filter(([name, value]) => isSecret(name, value) === isWanted)),
     )
     const state = Object.keys(secret!).length > 0 ? { filters: secret! } : {}
     void navigate({ to: '.', search: shown as never, state, replace })

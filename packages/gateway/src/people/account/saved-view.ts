@@ -1,3 +1,4 @@
+import { isIccid } from '@dealer-esim/contract'
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
@@ -21,14 +22,14 @@ export function listViews(db: Pick<Db, 'query'>, personId: string): Promise<Save
 
 /**
  * Saves a view, replacing the one for the same list with the same name. It changes only a menu, so it is not audited.
- * @throws Refusal for an address, which would stay when that of the traveller is deleted
+ * @throws Refusal for an address or its beginning, which would stay when that of the traveller is deleted
  */
 export async function saveView(
   { db, ids }: { db: Db; ids: Ids },
   personId: string,
   { list, name, search }: Omit<SavedView, 'viewId'>,
 ): Promise<void> {
-  if (/@|%40/.test(`${name} ${search}`)) {
+  if (mayHoldAddress({ list, name, search })) {
     const message = 'A view cannot hold an e-mail address. Remove it from the search and the name, then save the view.'
     throw new Refusal(422, 'VIEW_HAS_ADDRESS', message)
   }
@@ -52,4 +53,11 @@ export async function deleteView(db: Pick<Db, 'query'>, personId: string, viewId
   const deleted = await db.query(sql`
     delete from saved_views where view_id = ${viewId} and person_id = ${personId} returning view_id`)
   if (deleted.length === 0) throw notFound('view')
+}
+
+/** The search of eSIMs finds addresses: what is not a full ICCID, such as `mei`, may be the beginning of one. */
+function mayHoldAddress({ list, name, search }: Omit<SavedView, 'viewId'>): boolean {
+  const typed = new URLSearchParams(search).get('iccid')
+  const isPartial = typed !== null && !isIccid(typed.replaceAll(/[\s-]/g, '').replace(/F{1,2}$/i, ''))
+  return /@|%40/.test(`${name} ${search}`) || (list === 'esims' && isPartial)
 }

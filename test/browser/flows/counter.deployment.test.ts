@@ -14,7 +14,7 @@ import {
   signInAsOperator,
   startTestbed,
 } from '../console-testbed.ts'
-import { announced, Hands, isFocusKept } from './hands.ts'
+import { announced, Hands, isFocusKept, overlappingTexts, primaryButtons } from './hands.ts'
 
 const CONTACT = { name: 'Harbour eSIM', email: 'help@harbour.test', phone: '+49 30 5550', hours: 'Mon–Sat 9–18' }
 
@@ -176,12 +176,23 @@ describe.skipIf(!isBrowserAvailable())('a shop at its counter', () => {
     await delivered(shop)
     await expect
       .poll(() => announced(shop))
-      .toMatch(/1 of 1 eSIM delivered\. Delivered .+ after your click\. USD 4\.50 paid/)
+      .toMatch(/1 of 1 eSIM delivered\. Delivered [\d.]+ sec after your click\. USD 4\.50 paid/)
     expect(await kept()).toBe(true)
+    // One button is the primary one: what is left to do.
+    await expect.poll(() => primaryButtons(shop)).toEqual(['Send'])
+    smtp.refusals = { rcpt: '550 no such mailbox' }
+    await ticket(shop).getByRole('textbox', { name: /mail/i }).fill('nobody@traveller.test')
+    await button(shop, 'Send').click()
+    const refused = 'Not delivered: the address was refused · nobody@traveller.test'
+    await expect.poll(() => announced(shop), { timeout: 60_000 }).toContain(refused)
+    expect(await announced(shop)).not.toContain('is on its way')
+    expect(await primaryButtons(shop)).toEqual(['Send'])
+    smtp.refusals = {}
     await sendTo(new Hands(shop), shop, 'third@traveller.test')
     await expect.poll(() => announced(shop)).toContain('third@traveller.test')
     // The button is disabled while it sends.
     await expect.poll(kept).toBe(true)
+    await expect.poll(() => primaryButtons(shop)).toEqual(['Next customer'])
     await button(shop, 'Next customer').click()
     await shop.getByRole('searchbox').waitFor()
     await expect.poll(kept).toBe(true)
@@ -263,6 +274,11 @@ describe.skipIf(!isBrowserAvailable())('a shop at its counter', () => {
     // The bar of the purchase does not lie under the tabs.
     await button(shop, 'Review and buy').click()
     expect(await shop.evaluate('document.documentElement.scrollWidth')).toBe(390)
+    await tabs.getByRole('link', { name: 'eSIMs' }).click()
+    const sent = shop.locator('tr[data-row]', { hasText: 'first@traveller.test' })
+    await sent.waitFor()
+    expect(await sent.innerText()).toMatch(/#\d+ · first@traveller\.test/)
+    expect(await sent.evaluate(overlappingTexts)).toEqual([])
     await shop.setViewportSize({ width: 1280, height: 720 })
     await tabs.waitFor({ state: 'hidden' })
   })

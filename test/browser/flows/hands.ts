@@ -65,3 +65,21 @@ function withPlainSpaces(text: string): string {
 export function isFocusKept(page: Page): Promise<boolean> {
   return page.evaluate<boolean>('document.activeElement !== document.body')
 }
+
+/** The names of the filled buttons of a page. */
+export function primaryButtons(page: Page): Promise<string[]> {
+  return page.getByRole('main').locator('button[data-variant=filled]').allInnerTexts()
+}
+
+/** The cells of a row whose texts lie over another's. */
+export function overlappingTexts(row: Element): string[] {
+  const parts = [...row.querySelectorAll('td')].flatMap((cell) => {
+    const range = document.createRange()
+    range.selectNodeContents(cell)
+    return [...range.getClientRects()].filter(({ width }) => width > 0).map((box) => ({ cell, box }))
+  })
+  const isOver = (left: DOMRect, right: DOMRect) =>
+    left.left < right.right && right.left < left.right && left.top < right.bottom && right.top < left.bottom
+  const over = parts.filter((one) => parts.some(({ cell, box }) => cell !== one.cell && isOver(one.box, box)))
+  return over.map(({ cell }) => cell.innerText)
+}

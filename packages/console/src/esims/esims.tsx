@@ -6,7 +6,7 @@ import { PackageName } from '#catalogue/package-name.tsx'
 import { periodRange } from '#lists/list-period.ts'
 import type { ListView } from '#lists/list-views.tsx'
 import { isFiltered, useList } from '#lists/use-list.ts'
-import { OrderNumber } from '#orders/order-number.tsx'
+import { OrderNumber, orderNumber } from '#orders/order-number.tsx'
 import { useDealerFilter } from '#parts/dealer-filter.tsx'
 import { SearchBox, useFilterKinds } from '#parts/filters.tsx'
 import { formatPartOf, formatVolume } from '#parts/format.ts'
@@ -73,14 +73,13 @@ export function EsimsPage() {
             accessor: 'packageName',
             title: t.esims.package,
             phone: 'main',
-            width: 270,
+            width: 255,
             render: (row) => <PackageName name={row.packageName} location={row.location} />,
           },
           {
             accessor: 'orderNo',
             title: t.esims.order,
-            phone: 'note',
-            width: 80,
+            width: 66,
             render: (row) => <OrderNumber order={row} />,
           },
           {
@@ -93,13 +92,15 @@ export function EsimsPage() {
             accessor: 'traveller',
             title: t.esims.traveller,
             phone: 'note',
-            render: (row) => <TravellerName profile={row} />,
+            width: 115,
+            render: (row) => <TravellerOfRow row={row} />,
           },
-          { accessor: 'sendStatus', title: t.esims.sent, width: 120, render: (row) => <SentMark profile={row} /> },
-          { accessor: 'iccid', title: t.esims.iccid, cellsClassName: 'mono' },
+          { accessor: 'sendStatus', title: t.esims.sent, width: 130, render: (row) => <SentMark profile={row} /> },
+          { accessor: 'iccid', title: t.esims.iccid, width: 100, cellsClassName: 'mono shows-end' },
           {
             accessor: 'esimStatus',
             title: t.esims.esimStatus,
+            width: 130,
             phone: 'status',
             render: (row) => <Status status={row.esimStatus} />,
           },
@@ -109,7 +110,7 @@ export function EsimsPage() {
             optional: true,
             render: (row) => <Status status={row.smdpStatus} />,
           },
-          figureColumn('usage', t.esims.usage, formatUsage, { width: 140, phone: 'value', isNamed: true }),
+          figureColumn('usage', t.esims.usage, formatUsage, { width: 125, phone: 'value', isNamed: true }),
           timeColumn('createdAt', t.common.created),
           { accessor: 'transactionId', title: t.orders.transactionId, optional: true, cellsClassName: 'break' },
           { accessor: 'supplier', title: t.orders.supplier, optional: true, hidden: !isOperator(me) },
@@ -117,6 +118,21 @@ export function EsimsPage() {
         ]}
       />
     </Page>
+  )
+}
+
+/** To whom an eSIM was sent; on a phone after the number of its order, which has no column there. */
+function TravellerOfRow({ row }: { row: ProfileRow }) {
+  return (
+    <>
+      <Text span inherit hiddenFrom="sm">
+        {orderNumber(row)}
+        {row.traveller && ' · '}
+      </Text>
+      <Text span inherit {...(row.traveller === null && { visibleFrom: 'sm' })}>
+        <TravellerName profile={row} />
+      </Text>
+    </>
   )
 }
 

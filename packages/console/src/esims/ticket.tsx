@@ -80,7 +80,7 @@ export function Ticket({ path, profile, recipient }: TicketProps) {
             <div className="ticket-hand">
               <ShareUrl url={link.shareUrl} />
               <ForPaper url={link.shareUrl} />
-              {link.isMailPossible && <SendForm path={path} traveller={profile.traveller} recipient={recipient} />}
+              {link.isMailPossible && <SendForm {...{ path, profile, recipient }} />}
               <Progress profile={profile} />
               <Group gap="xs" className="no-print">
                 <Button variant="default" leftSection={<IconPrinter size={16} />} onClick={() => window.print()}>
@@ -170,13 +170,17 @@ function ShareButton({ url }: { url: string }) {
   )
 }
 
-/** Sends the link by e-mail. Primary until it was sent. */
-function SendForm(props: { path: string; traveller: ProfileRow['traveller']; recipient: string | undefined }) {
-  const { path, traveller, recipient } = props
+/** Sends the link by e-mail. Primary until it was sent, and if the address was refused. */
+function SendForm({ path, profile, recipient }: TicketProps) {
+  const { traveller, sendStatus } = profile
   const [sentTo, setSentTo] = useState<string>()
   // One key for each mail: a second click sends nothing again.
   const [transactionId, setTransactionId] = useState(newKey)
   const send = useChange({ quiet: true })
+  // Later its progress says what has become of the e-mail.
+  const isOnItsWay =
+    sentTo !== undefined && (sendStatus === 'QUEUED' || traveller?.email.toLowerCase() !== sentTo.toLowerCase())
+  const hasIt = traveller !== null && sendStatus !== 'FAILED' && (recipient === undefined || sentTo !== undefined)
   function submit(event: FormEvent<HTMLFormElement>): void {
     event.preventDefault()
     const { email = '', name } = formFields(event.currentTarget)
@@ -215,7 +219,7 @@ function SendForm(props: { path: string; traveller: ProfileRow['traveller']; rec
         />
         <Button
           type="submit"
-          variant={sentTo === undefined && (traveller === null || recipient !== undefined) ? 'filled' : 'default'}
+          variant={hasIt || isOnItsWay ? 'default' : 'filled'}
           loading={send.isPending}
           leftSection={<IconMail size={16} />}
         >
@@ -223,17 +227,16 @@ function SendForm(props: { path: string; traveller: ProfileRow['traveller']; rec
         </Button>
       </Group>
       {send.error && <ErrorText>{send.error.message}</ErrorText>}
-      <Status>{sentTo !== undefined && interpolate(t.esims.onItsWay, { email: sentTo })}</Status>
+      <Status>{isOnItsWay && interpolate(t.esims.onItsWay, { email: sentTo })}</Status>
     </form>
   )
 }
 
-/** What has become of it: sent to whom, opened, installed. */
+/** What has become of it: sent to whom, opened, installed. A screen reader announces what changes. */
 function Progress({ profile }: { profile: ProfileRow }) {
   const { sendStatus, sentAt, traveller } = profile
-  if (sendStatus === null && !isInstalled(profile)) return null
   return (
-    <Group gap="md" className="no-print" data-sent={sendStatus}>
+    <Group gap="md" role="status" className="ticket-progress no-print" data-sent={sendStatus}>
       {sendStatus !== null && (
         <StatusMark tone={sendStatus === 'FAILED' ? 'bad' : sendStatus === 'QUEUED' ? 'busy' : 'ok'}>
           {interpolate(t.esims.sendStatuses[sendStatus], { time: formatTime(sentAt ?? '') })}

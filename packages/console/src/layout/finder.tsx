@@ -7,7 +7,7 @@ import { type KeyboardEvent, useState } from 'react'
 import { useApi } from '#api/use-api.ts'
 import { useReturnFocus } from '#parts/dialog.tsx'
 import { Hint } from '#parts/values.tsx'
-import { useSession } from '#people/sign-in/session.ts'
+import { isOperator, useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/strings.ts'
 import { commandsFor } from './commands.ts'
 
@@ -67,7 +67,7 @@ function Search({ onClose }: { onClose(): void }) {
         variant="unstyled"
         leftSection={<IconSearch size={18} />}
         aria-label={t.finder.label}
-        placeholder={t.finder.hint}
+        placeholder={isOperator(me) ? t.finder.hint : t.finder.hintForDealer}
         value={text}
         onKeyDown={onKey}
         onChange={(event) => {

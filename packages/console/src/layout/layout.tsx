@@ -6,7 +6,7 @@ import { Outlet, useMatches, useRouterState } from '@tanstack/react-router'
 import { lazy, type MouseEvent, Suspense, useEffect } from 'react'
 import { consoleName, shownBrand } from '#brands/shown-brand.ts'
 import { NoAccess, Tabs } from '#parts/page.tsx'
-import { useSession } from '#people/sign-in/session.ts'
+import { isOperator, useSession } from '#people/sign-in/session.ts'
 import { Logo } from '#people/sign-in/sign-in-layout.tsx'
 import { GROUPS, PLANS } from '#prices/price-paths.ts'
 import { t } from '#strings/strings.ts'
@@ -117,12 +117,13 @@ function Brand({ toggle }: { toggle(): void }) {
 
 function Header({ open, toggle, find }: { open: boolean; toggle(): void; find(): void }) {
   const me = useSession()
+  const hint = isOperator(me) ? t.finder.hintShort : t.finder.hintShortForDealer
   return (
     <Group h="100%" px={{ base: 'xs', sm: 'lg' }} justify="space-between" wrap="nowrap" gap="xs">
       <Burger opened={open} onClick={toggle} hiddenFrom="sm" size="sm" aria-label={t.navigation.toggle} />
-      <UnstyledButton className="finder" onClick={find} aria-label={`${t.finder.label}: ${t.finder.hintShort}`}>
+      <UnstyledButton className="finder" onClick={find} aria-label={`${t.finder.label}: ${hint}`}>
         <IconSearch size={18} />
-        <span>{t.finder.hintShort}</span>
+        <span>{hint}</span>
         <Kbd visibleFrom="sm" aria-hidden="true">
           /
         </Kbd>

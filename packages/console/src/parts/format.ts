@@ -122,6 +122,11 @@ const inSeconds = inUnit('second', 1)
 const inMinutes = inUnit('minute', 1)
 const inHours = inUnit('hour', 1)
 
+/** Formats a duration that people wait for: 0.6 s. */
+export function formatWait(durationMs: number): string {
+  return durationMs < 60_000 ? inSeconds(durationMs / 1_000) : formatDuration(durationMs)
+}
+
 /** Formats a duration in a suitable unit. */
 export function formatDuration(durationMs: number): string {
   if (durationMs < 1_000) return inMilliseconds(durationMs)

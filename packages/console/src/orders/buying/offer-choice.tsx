@@ -1,5 +1,6 @@
 import type { BuyablePackage, Place } from '@dealer-esim/gateway/http/console/orders/buyable-packages.ts'
 import { Button, Group, NativeSelect, VisuallyHidden } from '@mantine/core'
+import { useMediaQuery } from '@mantine/hooks'
 import { useState } from 'react'
 import { useApi } from '#api/use-api.ts'
 import { packageTitleText } from '#catalogue/package-title.ts'
@@ -24,13 +25,17 @@ interface OfferChoiceProps {
   onToggle(offer: BuyablePackage): void
 }
 
+const GRID = 'grid'
+const NARROW_COLUMNS_MAX = 5
+
 /**
  * The packages for a place as a grid of data and days, with price and margin; packages of regions that include it are
  * beside the grid.
  */
 export function OfferChoice({ tenantId, place, named, chosen, entered, onToggle }: OfferChoiceProps) {
   const [isWide, setIsWide] = useState(false)
-  const [sort, setSort] = useState<OfferSort>()
+  const [chosenSort, setSort] = useState<OfferSort | typeof GRID>()
+  const isNarrow = useMediaQuery('(max-width: 48em)')
   const path = `/tenants/${tenantId}/buyable-packages/at`
   const { data, error, refetch } = useApi<{ packages: BuyablePackage[] }>(path, { place: place.place })
   const section = useFocusEntered(entered, data !== undefined)
@@ -40,6 +45,9 @@ export function OfferChoice({ tenantId, place, named, chosen, entered, onToggle 
   const isWideShown = own!.length === 0 || (isWide && wide!.length > 0)
   const shown = isWideShown ? wide! : own!
   const cell = { named, chosen, onToggle }
+  // On a phone a wide grid would hide its last prices.
+  const isCut = isNarrow === true && gridOf(shown).columns.length > NARROW_COLUMNS_MAX
+  const sort = chosenSort ?? (isCut ? 'price' : GRID)
   return (
     <section
       className="panel"
@@ -69,15 +77,15 @@ export function OfferChoice({ tenantId, place, named, chosen, entered, onToggle 
         )}
         <NativeSelect
           aria-label={t.portal.order}
-          value={sort ?? ''}
+          value={sort}
           data={[
-            { value: '', label: t.portal.asGrid },
+            { value: GRID, label: t.portal.asGrid },
             ...OFFER_SORTS.map((value) => ({ value, label: t.portal.sorts[value] })),
           ]}
-          onChange={(event) => setSort((event.currentTarget.value || undefined) as OfferSort | undefined)}
+          onChange={(event) => setSort(event.currentTarget.value as OfferSort | typeof GRID)}
         />
       </div>
-      {sort !== undefined ? (
+      {sort !== GRID ? (
         <OfferList offers={sortOffers(shown, sort)} {...cell} />
       ) : (
         [...new Set(shown.map((one) => one.place))].map((region) => (

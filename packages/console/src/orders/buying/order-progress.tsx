@@ -8,9 +8,11 @@ import { useApi } from '#api/use-api.ts'
 import { PackageName, PackageNames } from '#catalogue/package-name.tsx'
 import { packagesTitleText } from '#catalogue/package-title.ts'
 import { Ticket } from '#esims/ticket.tsx'
-import { formatDuration, formatMoney, formatTime } from '#parts/format.ts'
+import { SentMark, TravellerName } from '#esims/use-sends.tsx'
+import { formatMoney, formatTime, formatWait } from '#parts/format.ts'
 import { Card, Page } from '#parts/page.tsx'
-import { Status, TextLink } from '#parts/values.tsx'
+import { TextLink } from '#parts/values.tsx'
+import { canSend, useSession } from '#people/sign-in/session.ts'
 import { interpolate, plural, t } from '#strings/strings.ts'
 import { orderNumber } from '../order-number.tsx'
 import { OrderState } from '../order-state.tsx'
@@ -30,6 +32,7 @@ interface OrderProgressProps {
 
 /** A purchase: its progress until the eSIMs arrive, then the eSIMs to hand over. */
 export function OrderProgress({ order, press, buyMore }: OrderProgressProps) {
+  const me = useSession()
   const path = `/tenants/${order.tenantId}/orders/${order.orderNo}`
   const { data } = useApi<OrderDetail>(path, {}, { refreshMs: REFRESH_MS })
   const result = useRef<HTMLDivElement>(null)
@@ -37,6 +40,8 @@ export function OrderProgress({ order, press, buyMore }: OrderProgressProps) {
   const profiles = data?.profiles ?? []
   const isDecided = data !== undefined && data.waiting === null && data.orderStatus !== 'PAID'
   const isReady = profiles.length === order.esims
+  // One primary button: Send until the traveller has it, then this one.
+  const isToSend = canSend(me) && profiles.some(({ sendStatus }) => sendStatus === null || sendStatus === 'FAILED')
   return (
     <Page
       title={
@@ -53,7 +58,7 @@ export function OrderProgress({ order, press, buyMore }: OrderProgressProps) {
           <Button component={Link} to={path} search={{} as never} variant="default">
             {interpolate(t.portal.openOrder, { number: orderNumber(order) })}
           </Button>
-          <Button variant={isReady ? 'filled' : 'default'} onClick={buyMore}>
+          <Button variant={isReady && !isToSend ? 'filled' : 'default'} onClick={buyMore}>
             {t.portal.nextCustomer}
           </Button>
         </>
@@ -117,7 +122,7 @@ function Sentence({ order, isReady }: { order: OrderDetail; isReady: boolean }) 
   const [to] = deliverTo
   const sent = profiles.find(({ traveller }) => traveller?.email === to?.email)?.sendStatus ?? 'QUEUED'
   const last = Math.max(...profiles.map((profile) => Date.parse(profile.createdAt)))
-  const took = formatDuration(Math.max(0, last - Date.parse(createdAt)))
+  const took = formatWait(Math.max(100, last - Date.parse(createdAt)))
   return (
     <>
       {isReady
@@ -144,7 +149,7 @@ function HandOver(props: { tenantId: string; profiles: readonly ProfileRow[]; wa
             <Group key={profile.profileId} gap="sm" data-esim={profile.profileId}>
               <Button
                 size="compact-sm"
-                variant="default"
+                variant={profile === chosen ? 'light' : 'default'}
                 aria-pressed={profile === chosen}
                 onClick={() => setChosenId(profile.profileId)}
               >
@@ -153,7 +158,8 @@ function HandOver(props: { tenantId: string; profiles: readonly ProfileRow[]; wa
               <TextLink to={pathOf(profile)}>
                 <PackageName name={profile.packageName} location={profile.location} />
               </TextLink>
-              <Status status={profile.esimStatus} />
+              <TravellerName profile={profile} />
+              <SentMark profile={profile} />
             </Group>
           ))}
         </Card>

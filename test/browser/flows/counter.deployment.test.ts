@@ -193,6 +193,11 @@ describe.skipIf(!isBrowserAvailable())('a shop at its counter', () => {
     // The button is disabled while it sends.
     await expect.poll(kept).toBe(true)
     await expect.poll(() => primaryButtons(shop)).toEqual(['Next customer'])
+    const link = /https?:\S+/.exec(smtp.mails.at(-1)!.text)![0]
+    await testbed.open().then((page) => page.goto(link).then(() => page.context().close()))
+    await ticket(shop)
+      .getByText(/^Opened by the traveller/)
+      .waitFor({ timeout: 60_000 })
     await button(shop, 'Next customer').click()
     await shop.getByRole('searchbox').waitFor()
     await expect.poll(kept).toBe(true)
@@ -289,6 +294,10 @@ describe.skipIf(!isBrowserAvailable())('a shop at its counter', () => {
     await api(testbed, shop, `/tenants/${tenantId}/orders`, { ...order, amount: price })
     const { orders } = await api<{ orders: { orderNo: string }[] }>(testbed, shop, '/orders?q=trouble')
     const path = `/tenants/${tenantId}/orders/${orders[0]!.orderNo}`
+    // The page of a purchase says since when it waits, and that nobody has to.
+    await loadPage(testbed, shop, '/buy?order=trouble')
+    const waits = /0 of 1 eSIM delivered.+has been preparing it since .+\d.+ You can serve the next customer/
+    await shop.getByRole('status').filter({ hasText: waits }).waitFor()
     await loadPage(testbed, shop, path)
     const state = shop.locator('[data-waiting]')
     await state.getByText(/The supplier has not answered since/).waitFor({ timeout: 60_000 })
@@ -323,75 +332,4 @@ describe.skipIf(!isBrowserAvailable())('a shop at its counter', () => {
     await hands.click(form.getByRole('button', { name: 'Send' }))
     await expect.poll(() => smtp.mails.map(({ to }) => to), { timeout: 60_000 }).toContain(email)
   }
-})
-
-const TRAVELLERS = Array.from(
-  { length: 20 },
-  (_, index) => `Traveller ${index + 1}\ttraveller-${index + 1}@people.test`,
-)
-const CLICKS_MAX = 5
-
-/** A dealer hands twenty eSIMs over from a list that it pastes. */
-describe.skipIf(!isBrowserAvailable())('a dealer with twenty travellers', () => {
-  let smtp: SmtpReceiver
-  let testbed: ConsoleTestbed
-  let dealer: Page
-  let clicks = 0
-  const click = async (target: { click(): Promise<void> }) => {
-    clicks++
-    await target.click()
-  }
-
-  beforeAll(async () => {
-    smtp = await startSmtpReceiver()
-    testbed = await startTestbed({ env: { SMTP_URL: smtp.url, MAIL_FROM: 'esim@gateway.example' } })
-    const operator = await testbed.open()
-    await signInAsOperator(testbed, operator)
-    const { tenants } = await api<{ tenants: { tenantId: string }[] }>(testbed, operator, '/tenants')
-    const { tenantId } = tenants[0]!
-    const person = { email: 'shop@dealer.test', role: 'DEALER_STAFF', tenantId }
-    dealer = await inviteAndSignIn({ testbed, page: operator }, person)
-    const order = { transactionId: 'twenty', packageInfoList: [{ packageCode: 'JP_1_7', count: 20 }], amount: 900_000 }
-    await api(testbed, dealer, `/tenants/${tenantId}/orders`, order)
-  }, 480_000)
-  afterAll(async () => {
-    await testbed?.stop()
-    await smtp?.close()
-  })
-
-  it(`sends each its own eSIM in at most ${CLICKS_MAX} clicks, and a refused address again once it is corrected`, async () => {
-    const delivered = async () => (await api<{ profiles: object[] }>(testbed, dealer, '/profiles')).profiles.length
-    await expect.poll(delivered, { timeout: 120_000 }).toBe(20)
-    await click(dealer.getByRole('link', { name: 'eSIMs', exact: true }).first())
-    await dealer.locator('tr[data-row]').nth(19).waitFor()
-    await click(dealer.getByRole('checkbox').first())
-    await click(button(dealer, 'Send to travellers'))
-    const list = dealer.getByRole('textbox', { name: 'Travellers' })
-    await expect.poll(() => list.evaluate((field) => field === document.activeElement)).toBe(true)
-    smtp.refusals = { rcpt: '550 no such mailbox' }
-    await list.fill(`${TRAVELLERS[0]}\nno address\tnowhere`)
-    await dealer.getByText('“nowhere” is not an e-mail address.').waitFor()
-    await button(dealer, 'Send 1 e-mail').click()
-    await dealer.locator('[data-pair="1"]').getByText('Not delivered').waitFor({ timeout: 60_000 })
-    smtp.refusals = {}
-    // A list that could not be read is not the one before it.
-    await dealer.route('**/traveller-lists**', (route) => route.abort())
-    await list.fill('Another, another@people.test')
-    await dealer.locator('[data-pair]').first().waitFor({ state: 'detached' })
-    expect(await dealer.locator('[role=dialog] [type=submit]').isDisabled()).toBe(true)
-    await dealer.unroute('**/traveller-lists**')
-    await list.fill(TRAVELLERS.join('\n'))
-    await dealer.locator('[data-pair="20"]').waitFor()
-    await expect.poll(() => announced(dealer)).toContain('20 lines read, faulty: 0.')
-    await click(button(dealer, 'Send 20 e-mails'))
-    await dealer.getByText('All e-mails are sent.').waitFor({ timeout: 120_000 })
-    expect(clicks).toBeLessThanOrEqual(CLICKS_MAX)
-    const mails = () => smtp.mails.filter(({ to }) => to.endsWith('@people.test'))
-    await expect.poll(() => mails().length, { timeout: 60_000 }).toBe(20)
-    expect(new Set(mails().map(({ to }) => to)).size).toBe(20)
-    const links = mails().map(({ text }) => /https?:\S+/.exec(text)?.[0])
-    expect(new Set(links).size).toBe(20)
-    await button(dealer, 'Close').last().click()
-    await expect.poll(() => dealer.getByText('Sent', { exact: true }).count(), { timeout: 60_000 }).toBeGreaterThan(19)
-  })
 })

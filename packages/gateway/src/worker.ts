@@ -70,7 +70,7 @@ function twinsLoop(deps: Deps): Running {
   const waiting = runLoop(deps, 'test twins', TWINS_POLL_MS, async () => {
     if (loops.length > 0) return
     const twins = await deps.twins.open()
-    if (twins) loops = startTwinLoops(twins)
+    if (twins) loops = startTwinLoops(twins, deps)
   })
   const unsubscribe = deps.wake.on('settings', () => waiting.wake())
   return {
@@ -82,8 +82,8 @@ function twinsLoop(deps: Deps): Running {
   }
 }
 
-/** What a twin's orders, eSIMs and events need. Nothing of a twin is bought, summed, reported, issued, published or mailed. */
-function startTwinLoops(twins: Deps): Running[] {
+/** What a twin's orders, eSIMs and events need. Nothing of a twin is bought, summed, reported, issued or published; its e-mails are kept. */
+function startTwinLoops(twins: Deps, live: Deps): Running[] {
   const loops = [
     retentionLoop(twins),
     timesAheadLoop(twins),
@@ -97,6 +97,7 @@ function startTwinLoops(twins: Deps): Running[] {
     replayLoop(twins),
     ledgerLoop(twins),
     deliveryLoop(twins),
+    mailLoop(twins, live),
   ]
   return loops.filter((loop) => loop !== undefined)
 }

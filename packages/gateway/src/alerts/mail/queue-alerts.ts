@@ -64,7 +64,7 @@ async function queueMails(tx: Tx, deps: MailDeps, tenantId: string, alertId: str
   })
   if (!alert) return
   const about = { tenantId, kind: alert.kind, audience: alert.audience }
-  const { client, recipients } = await listRecipients(tx, about, deps.config.operatorEmails)
+  const { client, recipients } = await listRecipients(tx, deps, about)
   const limit = alert.audience === 'OPERATOR' ? recipients.length : await mailsLeftToday(tx, deps, tenantId)
   const mail = alertMail(alert, {
     ...{ client, consoleUrl: deps.consoleUrl() },
@@ -108,12 +108,13 @@ const RECIPIENTS_MAX = 20
  */
 async function listRecipients(
   tx: Tx,
+  { config, people: elsewhere }: Pick<MailDeps, 'config' | 'people'>,
   alert: { tenantId: string; kind: string; audience: 'OPERATOR' | 'TENANT' },
-  operatorEmails: readonly string[],
 ): Promise<{ client: string; recipients: string[] }> {
   if (alert.audience === 'OPERATOR') {
+    if (config.mode === 'TEST') return { client: '', recipients: [] } // operators get no alerts about test twins
     const { alertEmails } = await getOperatorSettings(tx)
-    const addresses = alertEmails.length > 0 ? alertEmails : operatorEmails
+    const addresses = alertEmails.length > 0 ? alertEmails : config.operatorEmails
     if (addresses.length > 0) return { client: '', recipients: [...addresses] }
     const people = await tx.query<{ email: string }>(sql`
       select email from people where tenant_id is null and status = 'ACTIVE' and ${accepted}
@@ -121,12 +122,13 @@ async function listRecipients(
       order by person_id limit ${RECIPIENTS_MAX}`)
     return { client: '', recipients: people.map((person) => person.email) }
   }
+  const peopleOf = elsewhere ? await liveIdOf(tx, alert.tenantId) : alert.tenantId
   const [[tenant], administrators] = await Promise.all([
     tx.query<{ client: string; billing: string | null }>(sql`
       select tenant_name as client, billing_email as billing from tenants where tenant_id = ${alert.tenantId}`),
-    tx.query<{ email: string; muted: boolean }>(sql`
+    (elsewhere ?? tx).query<{ email: string; muted: boolean }>(sql`
       select email, ${alert.kind} = any(muted_alerts) as muted from people
-      where tenant_id = ${alert.tenantId} and status = 'ACTIVE' and ${accepted} and role = 'DEALER_ADMIN'
+      where tenant_id = ${peopleOf} and status = 'ACTIVE' and ${accepted} and role = 'DEALER_ADMIN'
       order by person_id limit ${RECIPIENTS_MAX}`),
   ])
   const billing = tenant?.billing ? [tenant.billing] : []
@@ -135,6 +137,12 @@ async function listRecipients(
   if (MONEY_ALERTS.has(alert.kind)) return { client, recipients: billing.length > 0 ? billing : people }
   // Administrators who muted the alert do not want it at the billing address either.
   return { client, recipients: administrators.length > 0 ? people : billing }
+}
+
+async function liveIdOf(tx: Tx, twinId: string): Promise<string> {
+  const [twin] = await tx.query<{ liveTenantId: string }>(sql`
+    select live_tenant_id from twins where tenant_id = ${twinId}`)
+  return twin!.liveTenantId
 }
 
 /** SQL: the person has chosen a password, or has signed in through the provider. */

@@ -9,6 +9,7 @@ import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
 import type { Config } from '#platform/config/config.ts'
 import { claimJobs, type JobTable } from '#platform/jobs.ts'
 import { inBrand } from './brand-mail.ts'
+import { forgetOldTestMails, sealTestMail, TEST_SENDER } from './kept-mails.ts'
 import type { MailText } from './mail-template.ts'
 
 const MINUTE_MS = 60_000
@@ -21,13 +22,16 @@ const RENEWAL_MS = LEASE_MS / 4
 
 /** The mail loop's dependencies. */
 export interface MailDeps {
-  config: Pick<Config, 'operatorEmails' | 'mailFrom'>
+  config: Pick<Config, 'operatorEmails' | 'mailFrom'> & Partial<Pick<Config, 'mode'>>
   db: Db
   ids: Ids
   cipher: Cipher
   databaseClock: DatabaseClock
   log: Log
-  mailServer: MailServer
+  /** undefined: of test twins, whose e-mails are kept as they would be sent (kept-mails.ts), and never sent. */
+  mailServer: MailServer | undefined
+  /** Where the people of the test twins' dealers are; undefined: in the same schema as the e-mails. */
+  people?: Pick<Db, 'query'>
   /** Without a trailing slash. */
   consoleUrl(): string
 }
@@ -88,7 +92,7 @@ export const MAILS: JobTable = {
 }
 
 async function sendOne(deps: MailDeps, mail: ClaimedMail): Promise<string> {
-  const outcome = await underLease(deps, mail, () => attempt(deps, mail))
+  const { kept, ...outcome } = await underLease(deps, mail, () => attempt(deps, mail))
   await failpoint('mail.sent')
   const pauseMs = RETRY_PAUSES_MS[mail.attempts - 1]
   const over = outcome.kind === 'sent' || outcome.rejected || pauseMs === undefined
@@ -100,7 +104,7 @@ async function sendOne(deps: MailDeps, mail: ClaimedMail): Promise<string> {
              update mails set lease_until = null, failure = $4,
                due_at = case when $5 then null else now() + $6 * interval '1 millisecond' end,
                sent_at = case when $4::text is null then now() end,
-               content = case when $5 then null else content end
+               content = case when $5 then $7::bytea else content end
              where tenant_id = $1 and mail_id = $2 and attempts = $3
              returning tenant_id, mail_id, sent_at, due_at)
            update esim_sends s set send_status = case when saved.sent_at is null then 'FAILED' else 'SENT' end,
@@ -115,8 +119,10 @@ async function sendOne(deps: MailDeps, mail: ClaimedMail): Promise<string> {
       outcome.kind === 'sent' ? null : outcome.message,
       over,
       pauseMs ?? 0,
+      kept ?? null,
     ],
   })
+  if (kept) await forgetOldTestMails(deps.db, mail.tenantId)
   const result = outcome.kind === 'sent' ? 'sent' : over ? 'given_up' : 'failed'
   const { mailId, kind, attempts } = mail
   // The recipient is left out: log readers need not know addresses.
@@ -126,19 +132,24 @@ async function sendOne(deps: MailDeps, mail: ClaimedMail): Promise<string> {
   return result
 }
 
-async function attempt({ db, cipher, config, mailServer }: MailDeps, mail: ClaimedMail): Promise<MailOutcome> {
+async function attempt(
+  { db, cipher, config, mailServer }: MailDeps,
+  mail: ClaimedMail,
+): Promise<MailOutcome & { kept?: Buffer }> {
   let content: MailText & { to?: string; brand?: string | null }
   try {
     content = JSON.parse(cipher.decrypt(mail.content, mail.tenantId).toString())
   } catch {
     return { kind: 'failed', message: 'its text cannot be decrypted', rejected: true }
   }
-  const from = config.mailFrom!
+  const from = config.mailFrom ?? TEST_SENDER
   const domain = /@([^>\s]+)/.exec(from)?.[1] ?? 'localhost'
   const messageId = `<${mail.mailId}@${domain}>`
   const owner = { tenantId: content.to === undefined ? null : mail.tenantId, brand: content.brand ?? null }
   const branded = await inBrand({ db }, from, owner, content)
-  const outcome = await mailServer.send({ ...branded, to: content.to ?? mail.recipient, messageId })
+  const sent = { ...branded, to: content.to ?? mail.recipient, messageId }
+  if (mailServer === undefined) return { kind: 'sent', kept: sealTestMail(cipher, mail.tenantId, sent) }
+  const outcome = await mailServer.send(sent)
   // The answer of a mail server repeats the address, which is stored nowhere in plain text if it is a traveller's.
   if (outcome.kind === 'sent' || content.to === undefined) return outcome
   return { ...outcome, message: withoutAddress(outcome.message, content.to) }

@@ -118,7 +118,10 @@ async function deleteOld(db: Db, table: DeletedTable, now: Date): Promise<{ rows
   return { rows, more: rows > 0 } // other tenants may have old rows
 }
 
-/** Deletes names and addresses of one dealer's travellers, in one step. The rows stay: a transactionId counts forever. */
+/**
+ * Deletes names and addresses of one dealer's travellers, in one step. The rows stay: a transactionId counts forever. The text of
+ * an e-mail that a test twin kept goes, too.
+ */
 async function forgetTravellers(
   { db, config }: Pick<RetentionDeps, 'db' | 'config'>,
   now: Date,
@@ -131,10 +134,16 @@ async function forgetTravellers(
   })
   if (!oldest) return { rows: 0, more: false }
   const rows = await db.query({
-    text: `update esim_sends set traveller = null, recipient_hash = null
-           where ${known} and tenant_id = $2 and send_id = any (array(
-             select send_id from esim_sends where ${known} and tenant_id = $2 limit ${STEP_MAX}))
-           returning 1`,
+    text: `with forgotten as (
+             update esim_sends set traveller = null, recipient_hash = null
+             where ${known} and tenant_id = $2 and send_id = any (array(
+               select send_id from esim_sends where ${known} and tenant_id = $2 limit ${STEP_MAX}))
+             returning tenant_id, send_id),
+           emptied as (
+             update mails set content = null from forgotten
+             where mails.tenant_id = $2 and mails.tenant_id = forgotten.tenant_id and mails.mail_id = forgotten.send_id
+               and mails.sent_at is not null)
+           select from forgotten`,
     values: [before, oldest.tenantId],
   })
   return { rows: rows.length, more: rows.length > 0 } // others may have old rows

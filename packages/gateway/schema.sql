@@ -558,6 +558,7 @@ create table operator_settings (
   contact_phone text,
   contact_hours text,
   brand jsonb,
+  twins_by_dealers boolean not null default true,
   constraint operator_settings_pkey PRIMARY KEY (singleton),
   constraint operator_settings_singleton_check CHECK (singleton)
 );

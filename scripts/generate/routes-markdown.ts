@@ -131,5 +131,6 @@ const RT_API = `Signed like the dealer API, or with the AppKey alone, or with th
 const SUPPLIERS = 'Notifications of SM-DP+ servers and events of wholesalers (`src/http/supplier-api.ts`).'
 const PUBLIC = 'Pages without sign-in (`src/http/public`).'
 const PAGES = 'The web application’s files (`src/http/console/console-pages.ts`).'
-const CONSOLE = 'Called by the console and by personal access tokens (`src/http/console`).'
+const CONSOLE = `Called by the console and by personal access tokens (\`src/http/console\`). Each route is there a second time below
+\`/console/api/test\`, in test mode: about the test twin of the caller’s dealer, or refused.`
 const PROBES = 'On `METRICS_PORT`, on loopback by default (`src/http/probes`).'

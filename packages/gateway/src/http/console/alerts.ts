@@ -26,6 +26,7 @@ export const alertRoutes: Route[] = [
     file: 'alerts',
     path: '/notices',
     access: EVERY_ROLE,
+    testMode: 'TWIN',
     summary: "Alerts, newest first: the operator's, or a dealer's",
     filters,
     row: alert,
@@ -52,6 +53,7 @@ export const alertRoutes: Route[] = [
     method: 'GET',
     path: '/notices/unread',
     access: EVERY_ROLE,
+    testMode: 'TWIN',
     summary: 'How many alerts are unread, up to 100',
     answer: Type.Object({ count: Type.Integer() }),
     async handle({ deps, onlyTenant }) {
@@ -63,6 +65,7 @@ export const alertRoutes: Route[] = [
     method: 'POST',
     path: '/notices/read',
     access: TENANT_STAFF,
+    testMode: 'TWIN',
     summary: 'Mark alerts as read for everybody in the organisation',
     body: Type.Object({ noticeIds: Type.Array(uuid(), { minItems: 1, maxItems: PAGE_SIZE_MAX }) }, CLOSED),
     answer: done,

@@ -75,7 +75,7 @@ export function addConsolePages(app: FastifyInstance, options: PagesOptions): vo
   })
 }
 
-/** Allows scripts and pictures from this host, styles also with this answer's nonce, and no frames. */
+/** Allows scripts and pictures from this host, styles also with this answer’s nonce, and frames of it only. */
 function withSecurityHeaders(reply: FastifyReply, { httpsOnly }: PagesOptions, nonce: string): FastifyReply {
   const policy = [
     `default-src 'none'`,
@@ -83,6 +83,7 @@ function withSecurityHeaders(reply: FastifyReply, { httpsOnly }: PagesOptions, n
     `style-src 'self' 'nonce-${nonce}'`,
     `img-src 'self' data:`,
     `connect-src 'self'`,
+    `frame-src 'self'`, // a test twin's e-mail
     `font-src 'self'`,
     `form-action 'self'`,
     `base-uri 'self'`,

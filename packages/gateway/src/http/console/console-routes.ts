@@ -8,6 +8,7 @@ import { esimActionRoutes } from './esims/esim-actions.ts'
 import { esimLifeRoutes } from './esims/esim-life.ts'
 import { topUpRoutes } from './esims/esim-top-ups.ts'
 import { profileRoutes } from './esims/esims.ts'
+import { testMailRoutes } from './esims/test-mails.ts'
 import { travellerListRoutes } from './esims/traveller-lists.ts'
 import { dashboardRoutes } from './home/dashboard.ts'
 import { setupRoutes } from './home/guided-start.ts'
@@ -76,6 +77,7 @@ export const routes: readonly Route[] = [
   ...credentialRoutes,
   ...keyRoutes,
   ...twinRoutes,
+  ...testMailRoutes,
   ...settingsRoutes,
   ...walletRoutes,
   ...booksRoutes,

@@ -14,11 +14,25 @@ import { type BodyHolder, type ByteBudget, createBodyBudget } from '../load-shed
 import type { CallerLimiter } from '../load-shedding/caller-limits.ts'
 import type { LoadShedder } from '../load-shedding/load-shedder.ts'
 import { routes } from './console-routes.ts'
-import { type AllowedOrigins, authorize, checkOrigin, identify } from './kernel/access.ts'
+import {
+  type AllowedOrigins,
+  authorize,
+  checkOrigin,
+  enterTestMode,
+  identify,
+  requireTestMode,
+} from './kernel/access.ts'
 import { sendFailure } from './kernel/console-failures.ts'
 import { openApiOptions, routeSchema } from './kernel/console-openapi.ts'
 import { createRateLimiter, createRouteLimiters, type RouteLimit } from './kernel/rate-limit.ts'
-import { CONSOLE_API, type ConsoleDeps, type Context, type PublicContext, type Route } from './kernel/route.ts'
+import {
+  CONSOLE_API,
+  type ConsoleDeps,
+  type Context,
+  type PublicContext,
+  type Route,
+  TEST_MODE,
+} from './kernel/route.ts'
 import { validatorCompiler } from './kernel/validate.ts'
 
 export interface ConsoleOptions extends AllowedOrigins, Pick<LoadShedder, 'bodies' | 'bodyRefusals'> {
@@ -66,7 +80,8 @@ export function addConsoleApi(app: FastifyInstance, deps: ConsoleDeps, options: 
         waitForRefusal: () => new Promise<void>((resolve) => options.bodyRefusals.pace(resolve)),
       }
       const afterAnswer = workAfterAnswers(api, deps.log)
-      for (const route of routes) addRoute(api, deps, { ...options, limits, afterAnswer }, route)
+      for (const isTestMode of [false, true])
+        for (const route of routes) addRoute(api, deps, { ...options, limits, afterAnswer, isTestMode }, route)
       api.get('/openapi.json', { schema: { hide: true } }, async () => ({
         ...api.swagger(),
         servers: [{ url: deps.consoleUrl().replace(/\/console$/, '') }],
@@ -146,6 +161,7 @@ type AfterAnswer = (reply: FastifyReply, work: () => Promise<unknown>) => void
 interface RouteOptions extends ConsoleOptions {
   limits: Limits
   afterAnswer: AfterAnswer
+  isTestMode: boolean
 }
 
 /**
@@ -176,7 +192,7 @@ function workAfterAnswers(api: FastifyInstance, log: ConsoleDeps['log']): AfterA
 function addRoute(
   api: FastifyInstance,
   deps: ConsoleDeps,
-  { limits: { byAddress, ofRoute, waitForRefusal }, afterAnswer, ...options }: RouteOptions,
+  { limits: { byAddress, ofRoute, waitForRefusal }, afterAnswer, isTestMode, ...options }: RouteOptions,
   route: Route,
 ): void {
   const checkQuery =
@@ -188,15 +204,19 @@ function addRoute(
   }
   api.route({
     method: route.method,
-    url: route.path,
+    url: isTestMode ? TEST_MODE + route.path : route.path,
     bodyLimit: route.bodyLimit ?? (route.access === 'anyone' ? PUBLIC_BODY_SIZE_MAX_BYTES : BODY_SIZE_MAX_BYTES),
-    schema: routeSchema(route),
+    schema: { ...routeSchema(route), hide: isTestMode },
     config: { consoleRoute: route },
     // Access is checked before the body is read, so a refused caller learns nothing about valid input.
     async onRequest(request, reply) {
       if (route.ratePerMinute) byAddress(route.path, route.ratePerMinute, options.addressOf(request))
       if (route.access === 'anyone') return
-      request.signedIn = authorize(route, await identify(deps, request, options.cookieName), request.params)
+      const isOfTwin = isTestMode && route.testMode !== 'SAME'
+      const caller = await identify(deps, request, options.cookieName)
+      request.signedIn = authorize(route, caller, isOfTwin ? {} : request.params)
+      if (isOfTwin) request.twin = await enterTestMode(deps, route, request.signedIn, request.params)
+      else requireTestMode(route)
       const { personId, tenantId } = request.signedIn.person
       await begin(ofRoute.any, personId, reply)
       if (tenantId !== null) await begin(ofRoute.dealer, tenantId, reply)
@@ -219,6 +239,8 @@ function addRoute(
 declare module 'fastify' {
   interface FastifyRequest {
     signedIn?: import('./kernel/route.ts').SignedIn
+    /** Serves the request. undefined: outside of test mode, and for routes that answer the same in it. */
+    twin?: import('../twin-requests.ts').ServedTwin
   }
   interface FastifyContextConfig {
     consoleRoute?: import('./kernel/route.ts').Route
@@ -245,9 +267,17 @@ function contextOf(
 ): Omit<Context, 'afterAnswer'> | Omit<PublicContext, 'afterAnswer'> {
   const address = options.addressOf(request)
   const context = { deps, request, reply, address, cookieName: options.cookieName }
-  const { signedIn } = request
-  if (!signedIn) return context
-  const { person } = signedIn
-  const by = byPerson(person, address)
-  return { ...context, person, signedIn, by, onlyTenant: isOperator(person.role) ? null : person.tenantId }
+  const { twin } = request
+  if (!request.signedIn) return context
+  const live = { deps, tenantId: request.signedIn.person.tenantId }
+  const person = twin ? { ...request.signedIn.person, tenantId: twin.tenantId } : request.signedIn.person
+  return {
+    ...context,
+    ...(twin && { deps: { ...twin.deps, consoleUrl: deps.consoleUrl, provider: deps.provider } }),
+    person,
+    signedIn: { ...request.signedIn, person },
+    by: byPerson(person, address),
+    onlyTenant: isOperator(person.role) ? null : person.tenantId,
+    live,
+  }
 }

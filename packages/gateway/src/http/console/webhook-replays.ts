@@ -29,6 +29,7 @@ export const replayRoutes: Route[] = [
     method: 'GET',
     path: '/tenants/:tenantId/replays',
     access: EVERY_ROLE,
+    testMode: 'TWIN',
     summary: 'A dealer’s latest replays, with their progress',
     params: tenantParams,
     answer: Type.Object({ replays: Type.Array(replay) }),
@@ -51,6 +52,7 @@ export const replayRoutes: Route[] = [
     method: 'POST',
     path: '/tenants/:tenantId/replays',
     access: TENANT_STAFF,
+    testMode: 'TWIN',
     summary: 'Send the events of a period again, with the same notifyIds',
     params: tenantParams,
     body: Type.Object(
@@ -74,6 +76,7 @@ export const replayRoutes: Route[] = [
     method: 'POST',
     path: '/tenants/:tenantId/replays/:replayId/cancel',
     access: TENANT_STAFF,
+    testMode: 'TWIN',
     summary: 'Stop a replay. Events that are already due are still sent',
     params: Type.Object({ ...tenantParams.properties, replayId: uuid() }, CLOSED),
     answer: done,

@@ -47,7 +47,8 @@ Secrets are not shown. To change a variable, set it in the environment of every 
 There an administrator can also set the following. It applies to all nodes, and each change is recorded in the audit log:
 
 - the requests per second of new dealers; a dealer’s own limit is on its *Settings* tab;
-- who receives the operator’s alerts by e-mail. Without addresses, \`OPERATOR_EMAIL\` applies.
+- who receives the operator’s alerts by e-mail. Without addresses, \`OPERATOR_EMAIL\` applies;
+- whether dealers’ administrators may create [test twins](testing.md#the-test-twin). By default they may.
 
 *Send test e-mail* sends one to your own address immediately and shows what the mail server answered. The page also lists how long data is
 kept. Bank details, legal details and the limit above which two people must confirm a payment are under

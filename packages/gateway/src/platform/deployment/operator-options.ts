@@ -11,19 +11,22 @@ interface OperatorSettings {
   newDealerQpsLimit: number | null
   /** Recipients of the operator's alerts; if empty, those of OPERATOR_EMAIL. */
   alertEmails: string[]
+  /** Dealers' administrators may create test twins. */
+  twinsByDealers: boolean
 }
 
 export const ALERT_EMAILS_MAX = 20
 
 export async function getOperatorSettings(db: Pick<Db | Tx, 'query'>): Promise<OperatorSettings> {
-  const [row] = await db.query<OperatorSettings>(sql`select new_dealer_qps_limit, alert_emails from operator_settings`)
-  return row ?? { newDealerQpsLimit: null, alertEmails: [] }
+  const [row] = await db.query<OperatorSettings>(sql`
+    select new_dealer_qps_limit, alert_emails, twins_by_dealers from operator_settings`)
+  return row ?? { newDealerQpsLimit: null, alertEmails: [], twinsByDealers: true }
 }
 
 /** @throws Refusal that names the malformed addresses */
 export async function setOperatorSettings(
   deps: { db: Db; ids: Ids },
-  { newDealerQpsLimit, alertEmails: typed }: OperatorSettings,
+  { newDealerQpsLimit, alertEmails: typed, twinsByDealers }: OperatorSettings,
   by: By,
 ): Promise<OperatorSettings> {
   const alertEmails = [...new Set(typed.map((address) => address.trim()).filter((address) => address !== ''))]
@@ -33,13 +36,15 @@ export async function setOperatorSettings(
     const fault = `Enter one address per line, such as esim@example.com. Malformed: ${names}.`
     throw new Refusal(422, 'SETTING_INVALID', fault, { fields: { alertEmails: fault } })
   }
-  const after = { newDealerQpsLimit, alertEmails }
+  const after = { newDealerQpsLimit, alertEmails, twinsByDealers }
   await deps.db.tx(async (tx) => {
     const before = await getOperatorSettings(tx)
     tx.send(sql`
-      insert into operator_settings (new_dealer_qps_limit, alert_emails) values (${newDealerQpsLimit}, ${alertEmails})
+      insert into operator_settings (new_dealer_qps_limit, alert_emails, twins_by_dealers)
+      values (${newDealerQpsLimit}, ${alertEmails}, ${twinsByDealers})
       on conflict (singleton) do update
-      set new_dealer_qps_limit = excluded.new_dealer_qps_limit, alert_emails = excluded.alert_emails`)
+      set new_dealer_qps_limit = excluded.new_dealer_qps_limit, alert_emails = excluded.alert_emails,
+          twins_by_dealers = excluded.twins_by_dealers`)
     audit(tx, deps.ids, { tenantId: null, action: 'operator.set_settings', before, after, ...by })
   })
   return after

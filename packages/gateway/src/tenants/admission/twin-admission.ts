@@ -7,7 +7,7 @@ import type { Tenant } from '../tenant.ts'
 /** What admission does in addition for test twins. */
 export interface TwinAdmission {
   /** A twin as its live dealer's standing makes it: suspended if either is. Reads the live dealer. */
-  withStanding(twin: Tenant): Promise<Tenant>
+  withStanding<Twin extends Pick<Tenant, 'tenantId' | 'status'>>(twin: Twin): Promise<Twin>
   /** The live dealer of a twin whose credentials or settings were read before. */
   liveIdOf(twinId: string): string
   /** Takes one of the requests that all twins together may send on this node. @returns false if none is left */

@@ -20,7 +20,7 @@ afterAll(async () => {
 const PATH = '/operator-settings'
 const CONTACT = '/operator-contact'
 const BRAND = '/operator-brand'
-const NONE = { newDealerQpsLimit: null, alertEmails: [] }
+const NONE = { newDealerQpsLimit: null, alertEmails: [], twinsByDealers: true }
 
 it('a new dealer gets the limit in force at that time, and existing dealers keep their limits', async () => {
   const create = async (clientName: string) => {
@@ -38,7 +38,11 @@ it('a new dealer gets the limit in force at that time, and existing dealers keep
 it('a changed setting is recorded in the audit log with its previous value', async () => {
   const alertEmails = [' ops@operator.test', 'ops@operator.test', 'Night shift <night@operator.test>']
   const { body } = await admin.call('PUT', PATH, { newDealerQpsLimit: 30, alertEmails })
-  const kept = { newDealerQpsLimit: 30, alertEmails: ['ops@operator.test', 'Night shift <night@operator.test>'] }
+  const kept = {
+    ...NONE,
+    newDealerQpsLimit: 30,
+    alertEmails: ['ops@operator.test', 'Night shift <night@operator.test>'],
+  }
   expect(body).toEqual(kept)
   const refused = await admin.call('PUT', PATH, { ...NONE, alertEmails: ['ops@operator.test', 'night'] })
   expect(refused.status).toBe(422)
@@ -96,7 +100,7 @@ it('dealers see the contact that an administrator of the operator sets, and who 
     const refused = await admin.call('PUT', BRAND, { ...brand, supportEmail })
     expect([refused.status, Object.keys(refused.body.data.fields)]).toEqual([422, ['supportEmail']])
   }
-  const kept = { newDealerQpsLimit: 40, alertEmails: [] }
+  const kept = { ...NONE, newDealerQpsLimit: 40 }
   await admin.call('PUT', PATH, kept)
   expect((await admin.call('PUT', BRAND, brand)).status).toBe(200)
   await admin.call('PUT', '/operator-details', { legalName: 'Harbour Ltd', taxId: null, address: null })

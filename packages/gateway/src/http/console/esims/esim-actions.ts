@@ -34,6 +34,7 @@ export const esimActionRoutes: Route[] = [
     method: 'GET',
     path: '/tenants/:tenantId/profiles/:profileId/actions',
     access: EVERY_ROLE,
+    testMode: 'TWIN',
     summary: 'The actions on an eSIM, newest first',
     params: profileParams,
     answer: Type.Object({ actions: Type.Array(esimAction) }),
@@ -55,6 +56,7 @@ export const esimActionRoutes: Route[] = [
     method: 'POST',
     path: '/tenants/:tenantId/profiles/:profileId/actions',
     access: BUYERS,
+    testMode: 'TWIN',
     summary:
       'Cancel, suspend, unsuspend or revoke an eSIM. A repeat with the same transactionId begins nothing. Audited',
     params: profileParams,

@@ -18,6 +18,7 @@ export const esimLifeRoutes: Route[] = [
     method: 'GET',
     path: '/tenants/:tenantId/profiles/:profileId/life',
     access: EVERY_ROLE,
+    testMode: 'TWIN',
     summary: 'The life of an eSIM, oldest step first; steps in the future are planned',
     params: profileParams,
     answer: Type.Object({ steps: Type.Array(step) }),
@@ -27,6 +28,7 @@ export const esimLifeRoutes: Route[] = [
     method: 'POST',
     path: '/tenants/:tenantId/profiles/:profileId/poll',
     access: TENANT_STAFF,
+    testMode: 'TWIN',
     summary: 'Ask the supplier for the state and usage of an eSIM now',
     params: profileParams,
     answer: Type.Object({

@@ -41,6 +41,7 @@ export const topUpRoutes: Route[] = [
     method: 'GET',
     path: '/tenants/:tenantId/profiles/:profileId/top-ups',
     access: EVERY_ROLE,
+    testMode: 'TWIN',
     summary: 'The latest top-ups of an eSIM, newest first',
     params: profileParams,
     answer: Type.Object({ topUps: Type.Array(esimTopUp) }),
@@ -59,6 +60,7 @@ export const topUpRoutes: Route[] = [
     method: 'GET',
     path: '/tenants/:tenantId/profiles/:profileId/top-up-packages',
     access: BUYERS,
+    testMode: 'TWIN',
     summary: 'The packages that can be added to an eSIM now, at this dealer’s prices',
     params: profileParams,
     answer: Type.Object({ packages: Type.Array(topUpPackage) }),
@@ -78,6 +80,7 @@ export const topUpRoutes: Route[] = [
     method: 'POST',
     path: '/tenants/:tenantId/profiles/:profileId/top-ups',
     access: BUYERS,
+    testMode: 'TWIN',
     summary: 'Top up an eSIM. A repeat with the same transactionId debits nothing. Audited',
     params: profileParams,
     body: Type.Object(

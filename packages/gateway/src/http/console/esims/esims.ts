@@ -17,7 +17,7 @@ import { qrPng, qrSvg } from '#esims/qr/qr-picture.ts'
 import { renewShareLink, viewShareLink } from '#esims/qr/share-link.ts'
 import { countProfiles, type FoundProfile, type ProfileSort, searchProfiles } from '#esims/search-profiles.ts'
 import { sendEsim } from '#esims/sends/send-esim.ts'
-import { hashAddress, openTraveller } from '#orders/traveller.ts'
+import { hashAddress, isMailPossible, openTraveller } from '#orders/traveller.ts'
 import { isEmailAddress } from '#tenants/tenant-settings.ts'
 import { type ListQuery, listRoutes } from '../kernel/list-routes.ts'
 import { type Context, EVERY_ROLE, type Route, route, TENANT_STAFF } from '../kernel/route.ts'
@@ -124,6 +124,7 @@ export const profileRoutes: Route[] = [
     name: 'profiles',
     path: '/profiles',
     access: EVERY_ROLE,
+    testMode: 'TWIN',
     summary: 'eSIMs, newest first, without activation codes',
     filters,
     row: profileRow,
@@ -162,6 +163,7 @@ export const profileRoutes: Route[] = [
     method: 'GET',
     path: '/tenants/:tenantId/profiles/:profileId',
     access: EVERY_ROLE,
+    testMode: 'TWIN',
     summary: 'An eSIM, without its activation code',
     params: profileParams,
     answer: profileRow,
@@ -177,6 +179,7 @@ export const profileRoutes: Route[] = [
     method: 'POST',
     path: '/tenants/:tenantId/profiles/:profileId/codes',
     access: TENANT_STAFF,
+    testMode: 'TWIN',
     sessionOnly: true,
     summary: 'Show activation code, QR code, PIN and PUK. Audited',
     params: profileParams,
@@ -198,6 +201,7 @@ export const profileRoutes: Route[] = [
     method: 'POST',
     path: '/tenants/:tenantId/profiles/:profileId/share-link',
     access: TENANT_STAFF,
+    testMode: 'TWIN',
     sessionOnly: true,
     summary: 'Show the link to the traveller’s page of an eSIM. Audited',
     params: profileParams,
@@ -205,13 +209,14 @@ export const profileRoutes: Route[] = [
     async handle({ deps, by }, { params }) {
       const shareUrl = await viewShareLink(deps, params, by)
       const qr = shareUrl === null ? null : qrSvg(shareUrl)
-      return { shareUrl, qr, isMailPossible: deps.config.smtpUrl !== undefined }
+      return { shareUrl, qr, isMailPossible: isMailPossible(deps.config) }
     },
   }),
   route({
     method: 'POST',
     path: '/tenants/:tenantId/profiles/:profileId/share-link/mail',
     access: TENANT_STAFF,
+    testMode: 'TWIN',
     sessionOnly: true,
     summary: 'Send the link to the traveller’s page of an eSIM by e-mail. Limited per day. Audited',
     params: profileParams,
@@ -229,6 +234,7 @@ export const profileRoutes: Route[] = [
     method: 'POST',
     path: '/tenants/:tenantId/profiles/:profileId/renew-share-link',
     access: TENANT_STAFF,
+    testMode: 'TWIN',
     summary: 'Replace the shareUrl of an eSIM. The old link ends immediately. Audited',
     params: profileParams,
     answer: done,

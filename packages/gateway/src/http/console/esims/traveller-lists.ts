@@ -29,6 +29,7 @@ export const travellerListRoutes: Route[] = [
     method: 'POST',
     path: '/traveller-lists',
     access: TENANT_STAFF,
+    testMode: 'TWIN',
     sessionOnly: true,
     summary: 'Read a list of travellers, a name and an e-mail address in each line. Stores nothing',
     query: Type.Object(fileAnswers, CLOSED),

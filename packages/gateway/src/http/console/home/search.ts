@@ -31,6 +31,7 @@ export const searchRoutes: Route[] = [
     method: 'GET',
     path: '/search',
     access: EVERY_ROLE,
+    testMode: 'TWIN',
     summary: 'Find orders, eSIMs, dealers, packages, suppliers and people by their numbers and names',
     query: Type.Object({ q: line(100, 2) }, CLOSED),
     answer: searchResults,

@@ -1,10 +1,12 @@
+import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
 import type { FastifyRequest } from 'fastify'
+import { findServedTwin, type ServedTwin } from '#http/twin-requests.ts'
 import { ACCESS_TOKEN_PREFIX, findAccessToken } from '#people/account/access-token.ts'
 import { checkPasswordChosen, findPerson, isOperator, type Person } from '#people/person.ts'
 import { checkSecondFactorSet } from '#people/second-factor/required-factor.ts'
 import { findSession, notSignedIn } from '#people/session.ts'
-import type { ConsoleDeps, Route, SignedIn } from './route.ts'
+import { BUYERS, type ConsoleDeps, type Route, type SignedIn } from './route.ts'
 
 /** Identifies the calling person by the session cookie, or by the access token in `Authorization: Bearer`. */
 export async function identify(
@@ -51,6 +53,39 @@ export function authorize(route: Route, signedIn: SignedIn | undefined, params: 
   const { tenantId } = (params ?? {}) as { tenantId?: string }
   if (tenantId !== undefined && !isOperator(person.role) && tenantId !== person.tenantId) throw notFound('tenant')
   return { ...signedIn, person }
+}
+
+/**
+ * The one place where a request is turned to the dealer's test twin: its dependencies, so its schema, and its id in the path.
+ * Lists of the twin link with its own id, so either id is accepted.
+ * @throws Refusal for operators, for routes that are not part of test mode, and if the dealer has no twin
+ */
+export async function enterTestMode(
+  live: ConsoleDeps,
+  route: Route,
+  { person }: SignedIn,
+  params: unknown,
+): Promise<ServedTwin> {
+  if (person.tenantId === null)
+    throw new Refusal(403, 'TEST_MODE_OF_DEALERS', 'Test mode shows a dealer its test twin. Use View as dealer.')
+  if (route.testMode === undefined)
+    throw new Refusal(409, 'NOT_IN_TEST_MODE', 'This is not part of test mode. Switch test mode off, and try again.')
+  const twin = await findServedTwin(live, person.tenantId)
+  if (twin === undefined)
+    throw new Refusal(409, 'NO_TWIN', 'Your account has no test twin yet. An administrator can create it.')
+  if (route.access === BUYERS && twin.status !== 'ACTIVE') throw new ApiError('101005')
+  const named = (params ?? {}) as { tenantId?: string }
+  if (named.tenantId !== undefined) {
+    if (named.tenantId !== person.tenantId && named.tenantId !== twin.tenantId) throw notFound('tenant')
+    named.tenantId = twin.tenantId
+  }
+  return twin
+}
+
+/** Refuses what exists in test mode only. */
+export function requireTestMode(route: Route): void {
+  if (route.testMode === 'TWIN_ONLY')
+    throw new Refusal(409, 'ONLY_IN_TEST_MODE', 'This is part of test mode. Switch test mode on, and try again.')
 }
 
 /** The person with the rights of a dealer's administrator, and none of the operator's. */

@@ -9,14 +9,14 @@ export const OPERATOR_NAME = 'Operator'
  * people see only the names of their own organisation.
  */
 export async function createActorNaming(
-  { deps, onlyTenant }: Pick<Context, 'deps' | 'onlyTenant'>,
+  { live, onlyTenant }: Pick<Context, 'live' | 'onlyTenant'>,
   actors: readonly (string | null)[],
 ): Promise<(actor: string | null) => string | null> {
   const ids = [...new Set(actors)].flatMap((actor) => personIdOf(actor) ?? [])
   const people =
     ids.length === 0
       ? []
-      : await deps.db.query<{ personId: string; tenantId: string | null; email: string }>(sql`
+      : await live.deps.db.query<{ personId: string; tenantId: string | null; email: string }>(sql`
           select person_id, tenant_id, email from people where person_id = any(${ids}::uuid[])`)
   const byActor = new Map(people.map((person) => [`person:${person.personId}`, person]))
   return (actor) => {
@@ -24,7 +24,7 @@ export async function createActorNaming(
     const name = NAMES.get(actor)
     if (name !== undefined) return name
     const person = byActor.get(actor)
-    if (onlyTenant !== null && person?.tenantId !== onlyTenant) return OPERATOR_NAME
+    if (onlyTenant !== null && person?.tenantId !== live.tenantId) return OPERATOR_NAME
     return person?.email ?? actor
   }
 }

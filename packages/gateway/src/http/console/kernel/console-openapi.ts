@@ -41,7 +41,7 @@ export function openApiOptions(cookieName: string, routes: readonly Route[]) {
         version: '1',
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
         description:
-          'The API of the console. Scripts can use it too: send a personal access token as `Authorization: Bearer`.',
+          'The API of the console. Scripts can use it too: send a personal access token as `Authorization: Bearer`. In test mode, dealers find the paths below `/console/api/test`, about their test twin.',
       },
       tags: [...new Set(routes.map(tagOf))].map((name) => ({ name })),
       components: {

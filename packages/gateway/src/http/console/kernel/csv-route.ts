@@ -9,6 +9,7 @@ interface CsvFile<Row, P extends TSchema | undefined, Q extends TSchema | undefi
   /** Ends with `.csv`. */
   path: string
   access: Exclude<Route['access'], 'anyone'>
+  testMode?: Route['testMode']
   summary: string
   params?: P
   /** The filters of the list, without its cursor. */
@@ -24,9 +25,10 @@ interface CsvFile<Row, P extends TSchema | undefined, Q extends TSchema | undefi
 export function csvRoute<Row, P extends TSchema | undefined = undefined, Q extends TSchema | undefined = undefined>(
   csv: CsvFile<Row, P, Q>,
 ): Route {
-  const { path, access, summary, params, query, file, columns } = csv
+  const { path, access, testMode, summary, params, query, file, columns } = csv
   return route({
     ...{ method: 'GET', path, access, summary },
+    ...(testMode && { testMode }),
     ...(params && { params }),
     ...(query && { query }),
     answer: Type.String(),

@@ -22,6 +22,7 @@ interface ListDeclaration<Name extends string, F extends TProperties, R extends 
   file?: string
   path: string
   access: Exclude<Route['access'], 'anyone'>
+  testMode?: Route['testMode']
   summary: string
   params?: TObject<P>
   filters: F
@@ -73,7 +74,7 @@ export function listRoutes<
   R extends TSchema,
   P extends TProperties = Record<never, never>,
 >(list: ListDeclaration<Name, F, R, P>): Route[] {
-  const { name, path, access, summary, filters, sorts } = list
+  const { name, path, access, testMode, summary, filters, sorts } = list
   const params = list.params ?? Type.Object({}, CLOSED)
   const orders = Object.keys(sorts).flatMap((column) => [column, `-${column}`])
   const sort: TProperties = orders.length > 0 ? { sort: Type.Optional(Type.Enum(orders)) } : {}
@@ -96,6 +97,7 @@ export function listRoutes<
       method: 'GET',
       path,
       access,
+      ...(testMode && { testMode }),
       summary,
       ...(list.params && { params }),
       query: Type.Object({ ...filters, ...page } as TProperties, CLOSED),
@@ -120,18 +122,19 @@ export function listRoutes<
 
 type CountedList<F extends TProperties, P extends TProperties> = Pick<
   ListDeclaration<string, F, TSchema, P>,
-  'path' | 'access' | 'params' | 'filters' | 'count'
+  'path' | 'access' | 'testMode' | 'params' | 'filters' | 'count'
 > & { sorts?: Record<string, Sort> }
 
 /** The route for the totals of a list, over all its pages. */
 function totalsRoute<F extends TProperties, P extends TProperties = Record<never, never>>(
   list: CountedList<F, P>,
 ): Route {
-  const { path, access, params, filters, sorts = {} } = list
+  const { path, access, testMode, params, filters, sorts = {} } = list
   return route({
     method: 'GET',
     path: `${path}/totals`,
     access,
+    ...(testMode && { testMode }),
     summary: 'How many rows of this list match, and their sums',
     ...(params && { params }),
     query: Type.Object(filters as TProperties, CLOSED),
@@ -162,6 +165,7 @@ function fileRoute<F extends TProperties, R extends TSchema, P extends TProperti
   return csvRoute<Static<R>, TObject | undefined, TObject>({
     path: `${list.path}.csv`,
     access: list.access,
+    ...(list.testMode && { testMode: list.testMode }),
     summary: 'All rows of this list as CSV, with its filters and in its order',
     params: list.params && params,
     query: Type.Object({ ...list.filters, ...sort } as TProperties, CLOSED),

@@ -11,6 +11,12 @@ import type { RouteLimit } from './rate-limit.ts'
 /** The path of the console API. */
 export const CONSOLE_API = '/console/api'
 
+/**
+ * Each route is there a second time below this path, in test mode: `/console/api/test/orders`. A path and not a parameter, because a
+ * gateway of a release that knows no test mode must not answer with live data.
+ */
+export const TEST_MODE = '/test'
+
 /** The person who is signed in, and the credential that proved it. */
 export interface SignedIn {
   person: Person
@@ -61,12 +67,15 @@ export interface ConsoleDeps
 }
 
 export interface Context extends PublicContext {
+  /** In test mode `deps`, and the tenant of `person`, are those of the dealer's test twin. */
   person: Person
   signedIn: SignedIn
   /** For the audit log: the person and the address. */
   by: Required<By>
   /** The only tenant that the person may see; null for the operator's people, who may see all. */
   onlyTenant: string | null
+  /** Where people and their credentials are, also in test mode. */
+  live: { deps: ConsoleDeps; tenantId: string | null }
 }
 
 /**
@@ -76,6 +85,14 @@ export interface Context extends PublicContext {
  * - roles: these roles, with a session or a token
  */
 export type Access = 'anyone' | 'session' | readonly Role[]
+
+/**
+ * What a route does in test mode. Routes that do not declare it are refused there.
+ * - `TWIN`: answers with the rows of the dealer's test twin
+ * - `TWIN_ONLY`: the same, and is refused outside of test mode
+ * - `SAME`: answers as it does outside of test mode. For what belongs to the person, or to nobody, such as the clock
+ */
+export type InTestMode = 'TWIN' | 'TWIN_ONLY' | 'SAME'
 
 export const EVERY_ROLE: readonly Role[] = ROLES
 export const OPERATORS = ['OPERATOR_ADMIN', 'OPERATOR_STAFF', 'OPERATOR_READ_ONLY'] as const
@@ -100,6 +117,7 @@ export interface Route {
   duringSetUp?: boolean
   /** The route also works while an operator views the console as a dealer, when other routes can only read. */
   duringView?: boolean
+  testMode?: InTestMode
   summary: string
   params?: TSchema
   query?: TSchema
@@ -133,6 +151,7 @@ interface Declaration<P, Q, B, A extends TSchema, C> {
   sessionOnly?: boolean
   duringSetUp?: boolean
   duringView?: boolean
+  testMode?: InTestMode
   summary: string
   params?: P
   query?: Q

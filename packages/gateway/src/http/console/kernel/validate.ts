@@ -5,9 +5,13 @@ import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { Value } from 'typebox/value'
 
+/** Each route is there twice, outside of test mode and in it. */
+const compiled = new WeakMap<TSchema, ReturnType<typeof Compile<TSchema>>>()
+
 /** Checks a part of a request. Query and path are text, so numbers and booleans in them are converted; bodies are not. */
 export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
-  const check = Compile(schema)
+  const check = compiled.get(schema) ?? Compile(schema)
+  compiled.set(schema, check)
   return (value: unknown) => {
     // A file, which the importer checks.
     if (value instanceof Uint8Array)

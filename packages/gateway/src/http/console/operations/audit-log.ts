@@ -44,6 +44,7 @@ export const auditRoutes: Route[] = listRoutes({
   file: 'audit',
   path: '/audit',
   access: READERS,
+  testMode: 'TWIN',
   summary: 'Every change and every view of a secret, newest first',
   filters,
   row: entry,

@@ -23,7 +23,8 @@ const settings = {
   newDealerQpsLimit: nullable(Type.Integer({ minimum: 1, maximum: QPS_LIMIT_MAX })),
   alertEmails: Type.Array(line(ADDRESS_LENGTH_MAX), { maxItems: ALERT_EMAILS_MAX }),
 }
-const operatorSettings = Type.Object(settings)
+const twinsByDealers = Type.Boolean({ description: 'Dealers’ administrators may create test twins' })
+const operatorSettings = Type.Object({ ...settings, twinsByDealers })
 export type OperatorSettingsView = Static<typeof operatorSettings>
 
 const operatorContact = Type.Object({
@@ -61,15 +62,20 @@ export const operatorSettingsRoutes: Route[] = [
     method: 'PUT',
     path: '/operator-settings',
     access: OPERATOR_ADMINS,
-    summary: 'Set the limit of new dealers and the recipients of the operator’s alerts. Audited',
-    body: Type.Object(settings, CLOSED),
+    summary:
+      'Set the limit of new dealers, the recipients of the operator’s alerts, and who creates test twins. Audited',
+    body: Type.Object({ ...settings, twinsByDealers: Type.Optional(twinsByDealers) }, CLOSED),
     answer: operatorSettings,
-    handle: ({ deps, by }, { body }) => setOperatorSettings(deps, body, by),
+    async handle({ deps, by }, { body }) {
+      const { twinsByDealers } = await getOperatorSettings(deps.db)
+      return setOperatorSettings(deps, { twinsByDealers, ...body }, by)
+    },
   }),
   route({
     method: 'GET',
     path: '/operator-contact',
     access: EVERY_ROLE,
+    testMode: 'SAME',
     summary: 'Whom dealers ask, and how: a part of the operator’s brand',
     answer: operatorContact,
     handle: ({ deps }) => getOperatorContact(deps.db),

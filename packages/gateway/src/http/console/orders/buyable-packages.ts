@@ -4,6 +4,7 @@ import Type, { type Static } from 'typebox'
 import type { QuotedPackage, Snapshot } from '#catalogue/catalogue.ts'
 import { isCountry, salesLocation } from '#catalogue/coverage.ts'
 import { countListed, listPackages } from '#catalogue/snapshot/list-packages.ts'
+import { isMailPossible } from '#orders/traveller.ts'
 import { placeOf } from '#products/rules/place-name.ts'
 import { listRoutes } from '../kernel/list-routes.ts'
 import { BUYERS, type Context, type Route, route } from '../kernel/route.ts'
@@ -48,6 +49,7 @@ export const buyablePackageRoutes: Route[] = [
     name: 'packages',
     path: '/tenants/:tenantId/buyable-packages',
     access: BUYERS,
+    testMode: 'TWIN',
     summary: 'The packages that this dealer can buy now, at its prices, newest first',
     params: tenantParams,
     filters,
@@ -85,6 +87,7 @@ export const buyablePackageRoutes: Route[] = [
     method: 'GET',
     path: '/tenants/:tenantId/buyable-packages/places',
     access: BUYERS,
+    testMode: 'TWIN',
     summary: 'Where the packages work that this dealer can buy: countries, and regions by name',
     params: tenantParams,
     answer: Type.Object({
@@ -93,14 +96,15 @@ export const buyablePackageRoutes: Route[] = [
     }),
     async handle(context, { params }) {
       const { quoted, buyer } = await listQuoted(context, params.tenantId)
-      const isMailPossible = context.deps.config.smtpUrl !== undefined
-      return { places: placesOf(quoted, buyer.currencyCode), isMailPossible }
+      const places = placesOf(quoted, buyer.currencyCode)
+      return { places, isMailPossible: isMailPossible(context.deps.config) }
     },
   }),
   route({
     method: 'GET',
     path: '/tenants/:tenantId/buyable-packages/at',
     access: BUYERS,
+    testMode: 'TWIN',
     summary: 'What this dealer can buy for one place, cheapest first: of a country also the regions that cover it',
     params: tenantParams,
     query: Type.Object({ place: line(64) }),

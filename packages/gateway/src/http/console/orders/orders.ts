@@ -162,6 +162,7 @@ export const orderRoutes: Route[] = [
     name: 'orders',
     path: '/orders',
     access: EVERY_ROLE,
+    testMode: 'TWIN',
     summary:
       'Orders, newest first. q is an order number (#1042 for people), a transactionId or an ICCID. Only the operator filters by supplier',
     filters,
@@ -197,6 +198,7 @@ export const orderRoutes: Route[] = [
     method: 'GET',
     path: '/orders/locations',
     access: EVERY_ROLE,
+    testMode: 'TWIN',
     summary: 'The countries of packages, !RG and !GL among them, by which orders can be filtered',
     answer: Type.Object({ locations: Type.Array(Type.String()) }),
     handle: async (context) => ({ locations: await locationsFor(context) }),
@@ -205,6 +207,7 @@ export const orderRoutes: Route[] = [
     method: 'GET',
     path: '/tenants/:tenantId/orders/:orderNo',
     access: EVERY_ROLE,
+    testMode: 'TWIN',
     summary: 'An order with its eSIMs and its timeline',
     params: orderParams,
     answer: detail,

@@ -25,6 +25,7 @@ export const placeOrderRoutes: Route[] = [
     method: 'POST',
     path: '/tenants/:tenantId/orders',
     access: BUYERS,
+    testMode: 'TWIN',
     summary: 'Buy eSIMs. A repeat with the same transactionId debits nothing. Audited',
     params: tenantParams,
     body: Type.Object(

@@ -1,8 +1,10 @@
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
+import { findTwin } from '#operations/twins/find-twin.ts'
 import { hasSecondFactor, type Person, ROLES } from '#people/person.ts'
 import { isSecondFactorMissing } from '#people/second-factor/required-factor.ts'
 import type { SignInMethod } from '#people/session.ts'
+import { getOperatorSettings } from '#platform/deployment/operator-options.ts'
 import type { ConsoleDeps, SignedIn } from '../kernel/route.ts'
 import { EVERY_ROLE, type Route, route } from '../kernel/route.ts'
 import { nullable } from '../kernel/route-schemas.ts'
@@ -27,6 +29,8 @@ export const me = Type.Object({
   deployment: Type.Enum(['local', 'test', 'production']),
   /** The address of the dealer API, for the explorer's requests. */
   publicUrl: Type.String(),
+  hasTwin: Type.Boolean({ description: 'The tenant has a test twin' }),
+  mayCreateTwin: Type.Boolean(),
   isMailPossible: Type.Boolean({ description: 'The gateway has a mail server' }),
   hasCells: Type.Boolean({ description: 'The gateway knows other cells, whose figures the person may see' }),
 })
@@ -37,6 +41,7 @@ export const meRoutes: Route[] = [
     method: 'GET',
     path: '/session',
     access: 'session',
+    testMode: 'SAME',
     duringSetUp: true,
     summary: 'The signed-in person',
     answer: me,
@@ -46,6 +51,7 @@ export const meRoutes: Route[] = [
     method: 'GET',
     path: '/me',
     access: EVERY_ROLE,
+    testMode: 'SAME',
     summary: 'The person of this access token',
     answer: me,
     handle: ({ deps, person, signedIn }) => describeMe(deps, person, signedIn.credential),
@@ -86,7 +92,15 @@ export async function describeMe(
     viewOnly: viewedTenantId !== null,
     deployment: deps.config.deployment,
     publicUrl: deps.links.publicUrl,
+    hasTwin: person.tenantId !== null && (await findTwin(await deps.twins.open(), person.tenantId)) !== undefined,
+    mayCreateTwin: await mayCreateTwin(deps, person),
     isMailPossible: deps.config.smtpUrl !== undefined,
     hasCells: person.tenantId === null && deps.config.cellsFile !== undefined,
   }
+}
+
+/** Operators who may change things, and dealers' administrators where the operator lets them. */
+export async function mayCreateTwin({ db }: Pick<ConsoleDeps, 'db'>, { role }: Pick<Person, 'role'>): Promise<boolean> {
+  if (role !== 'DEALER_ADMIN') return role === 'OPERATOR_ADMIN' || role === 'OPERATOR_STAFF'
+  return (await getOperatorSettings(db)).twinsByDealers
 }

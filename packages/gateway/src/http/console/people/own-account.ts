@@ -37,6 +37,7 @@ const passwordRoutes: Route[] = [
     method: 'POST',
     path: '/account/confirm/password',
     access: 'session',
+    testMode: 'SAME',
     duringSetUp: true,
     summary:
       'Confirm who you are with the password, and a code if a second factor is set. Returns what replaces them for five minutes',
@@ -52,6 +53,7 @@ const passwordRoutes: Route[] = [
     method: 'POST',
     path: '/account/password',
     access: 'session',
+    testMode: 'SAME',
     duringSetUp: true,
     summary: 'Change your password. Your other sessions end, and if you say so your access tokens',
     body: Type.Object(
@@ -72,6 +74,7 @@ const passwordRoutes: Route[] = [
     method: 'PUT',
     path: '/account/muted-alerts',
     access: 'session',
+    testMode: 'SAME',
     summary: 'Choose which kinds of alerts are not sent to you by e-mail',
     body: Type.Object({ kinds: Type.Array(line(40), { maxItems: 50 }) }, CLOSED),
     answer: done,
@@ -84,6 +87,7 @@ const passwordRoutes: Route[] = [
     method: 'PATCH',
     path: '/account',
     access: 'session',
+    testMode: 'SAME',
     summary: 'Change your name',
     body: Type.Object({ name: line(100) }, CLOSED),
     answer: done,
@@ -99,6 +103,7 @@ const secondFactorRoutes: Route[] = [
     method: 'POST',
     path: '/account/second-factor',
     access: 'session',
+    testMode: 'SAME',
     duringSetUp: true,
     summary: 'Start to set up an authenticator',
     body: Type.Object(reauthentication, CLOSED),
@@ -114,6 +119,7 @@ const secondFactorRoutes: Route[] = [
     method: 'POST',
     path: '/account/second-factor/confirm',
     access: 'session',
+    testMode: 'SAME',
     duringSetUp: true,
     summary: 'Turn the authenticator on with its first code. The recovery codes are returned only here',
     body: Type.Object({ code: typedCode() }, CLOSED),
@@ -125,6 +131,7 @@ const secondFactorRoutes: Route[] = [
     method: 'POST',
     path: '/account/second-factor/remove',
     access: 'session',
+    testMode: 'SAME',
     summary: 'Turn the authenticator off',
     body: Type.Object(reauthentication, CLOSED),
     answer: done,
@@ -151,6 +158,7 @@ const sessionRoutes: Route[] = [
     method: 'GET',
     path: '/account/sessions',
     access: 'session',
+    testMode: 'SAME',
     summary: 'Your sessions',
     answer: Type.Object({ sessions: Type.Array(sessionRow) }),
     async handle({ deps, person, signedIn }) {
@@ -163,6 +171,7 @@ const sessionRoutes: Route[] = [
     method: 'DELETE',
     path: '/account/sessions/:sessionId',
     access: 'session',
+    testMode: 'SAME',
     summary: 'End one of your sessions',
     params: Type.Object({ sessionId: uuid() }, CLOSED),
     answer: done,
@@ -175,6 +184,7 @@ const sessionRoutes: Route[] = [
     method: 'DELETE',
     path: '/account/sessions',
     access: 'session',
+    testMode: 'SAME',
     summary: 'End all your sessions except this one',
     answer: done,
     async handle({ deps, person, signedIn, by }) {
@@ -199,6 +209,7 @@ const tokenRoutes: Route[] = [
     method: 'GET',
     path: '/account/tokens',
     access: 'session',
+    testMode: 'SAME',
     summary: 'Your access tokens, without their text',
     answer: Type.Object({ tokens: Type.Array(tokenRow) }),
     async handle({ deps, person }) {
@@ -209,6 +220,7 @@ const tokenRoutes: Route[] = [
     method: 'POST',
     path: '/account/tokens',
     access: 'session',
+    testMode: 'SAME',
     summary: 'Create an access token. Requires the password. The text is returned only here',
     body: Type.Object(
       {
@@ -230,6 +242,7 @@ const tokenRoutes: Route[] = [
     method: 'DELETE',
     path: '/account/tokens/:tokenId',
     access: 'session',
+    testMode: 'SAME',
     summary: 'Delete an access token. It stops working immediately',
     params: Type.Object({ tokenId: uuid() }, CLOSED),
     answer: done,

@@ -20,14 +20,15 @@ export const credentialRoutes: Route[] = [
     method: 'POST',
     path: '/tenants/:tenantId/secret/view',
     access: TENANT_ADMINS,
+    testMode: 'TWIN',
     sessionOnly: true,
     summary: 'Show the current AppSecret. Requires the password. Audited',
     params: tenantParams,
     body: Type.Object(reauthentication, CLOSED),
     answer: Type.Object({ appSecret: Type.String() }),
     ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
-    async handle({ deps, person, signedIn, by, address }, { params, body }) {
-      await reauthenticate(deps, person, { ...body, ...sessionCredential(signedIn), address })
+    async handle({ deps, live, person, signedIn, by, address }, { params, body }) {
+      await reauthenticate(live.deps, person, { ...body, ...sessionCredential(signedIn), address })
       return { appSecret: await viewSecret(deps, params.tenantId, by) }
     },
   }),
@@ -35,6 +36,7 @@ export const credentialRoutes: Route[] = [
     method: 'POST',
     path: '/tenants/:tenantId/secret/reset',
     access: TENANT_ADMINS,
+    testMode: 'TWIN',
     sessionOnly: true,
     summary: 'Replace the AppSecret. The old one stays valid for the grace period, 0 (the default) to 24 h',
     params: tenantParams,
@@ -44,8 +46,8 @@ export const credentialRoutes: Route[] = [
     ),
     answer: Type.Object({ appSecret: Type.String(), oldValidUntil: nullable(time()) }),
     ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
-    async handle({ deps, person, signedIn, by, address }, { params, body }) {
-      await reauthenticate(deps, person, { ...body, ...sessionCredential(signedIn), address })
+    async handle({ deps, live, person, signedIn, by, address }, { params, body }) {
+      await reauthenticate(live.deps, person, { ...body, ...sessionCredential(signedIn), address })
       const graceMs = body.grace_s === undefined ? undefined : body.grace_s * 1000
       return resetSecret(deps, params.tenantId, { graceMs }, by)
     },

@@ -9,6 +9,7 @@ export const explorerRoutes: Route[] = [
     method: 'GET',
     path: '/clock',
     access: EVERY_ROLE,
+    testMode: 'SAME',
     summary: 'The clock against which timestamps are checked',
     answer: Type.Object({ serverTime: time() }),
     handle: async ({ deps }) => ({ serverTime: new Date(deps.databaseClock.now()) }),
@@ -17,6 +18,7 @@ export const explorerRoutes: Route[] = [
     method: 'GET',
     path: '/tenants/:tenantId/request-ids/:requestId',
     access: EVERY_ROLE,
+    testMode: 'TWIN',
     summary: 'Whether a RequestID was used, while it is stored',
     params: Type.Object(
       {

@@ -53,6 +53,7 @@ export const keyRoutes: Route[] = [
     method: 'GET',
     path: '/tenants/:tenantId/keys',
     access: TENANT_ADMINS,
+    testMode: 'TWIN',
     summary: 'The restricted keys of a dealer, with their limits and what they have spent',
     params: tenantParams,
     answer: Type.Object({ keys: Type.Array(keyRow) }),
@@ -62,14 +63,15 @@ export const keyRoutes: Route[] = [
     method: 'POST',
     path: '/tenants/:tenantId/keys',
     access: TENANT_ADMINS,
+    testMode: 'TWIN',
     sessionOnly: true,
     summary: 'Create a restricted key. Requires the password. The AppSecret is answered only now',
     params: tenantParams,
     body: Type.Object(keyBody, CLOSED),
     answer: Type.Object({ appKey: Type.String(), appSecret: Type.String() }),
     ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
-    async handle({ deps, person, signedIn, by, address }, { params, body }) {
-      await reauthenticate(deps, person, { ...body, ...sessionCredential(signedIn), address })
+    async handle({ deps, live, person, signedIn, by, address }, { params, body }) {
+      await reauthenticate(live.deps, person, { ...body, ...sessionCredential(signedIn), address })
       return createKey(deps, params.tenantId, inputOf(body), by)
     },
   }),
@@ -77,14 +79,15 @@ export const keyRoutes: Route[] = [
     method: 'PATCH',
     path: '/tenants/:tenantId/keys/:appKey',
     access: TENANT_ADMINS,
+    testMode: 'TWIN',
     sessionOnly: true,
     summary: 'Change a restricted key. Requires the password',
     params: keyParams,
     body: Type.Object(keyBody, CLOSED),
     answer: done,
     ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
-    async handle({ deps, person, signedIn, by, address }, { params, body }) {
-      await reauthenticate(deps, person, { ...body, ...sessionCredential(signedIn), address })
+    async handle({ deps, live, person, signedIn, by, address }, { params, body }) {
+      await reauthenticate(live.deps, person, { ...body, ...sessionCredential(signedIn), address })
       await setKey(deps, params.tenantId, params.appKey, inputOf(body), by)
       return {}
     },
@@ -93,14 +96,15 @@ export const keyRoutes: Route[] = [
     method: 'POST',
     path: '/tenants/:tenantId/keys/:appKey/revoke',
     access: TENANT_ADMINS,
+    testMode: 'TWIN',
     sessionOnly: true,
     summary: 'Revoke a restricted key for good. Requires the password',
     params: keyParams,
     body: Type.Object(reauthentication, CLOSED),
     answer: done,
     ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
-    async handle({ deps, person, signedIn, by, address }, { params, body }) {
-      await reauthenticate(deps, person, { ...body, ...sessionCredential(signedIn), address })
+    async handle({ deps, live, person, signedIn, by, address }, { params, body }) {
+      await reauthenticate(live.deps, person, { ...body, ...sessionCredential(signedIn), address })
       await revokeKey(deps, params.tenantId, params.appKey, by)
       return {}
     },

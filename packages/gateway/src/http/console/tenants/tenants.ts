@@ -120,6 +120,7 @@ export const tenantRoutes: Route[] = [
     method: 'GET',
     path: '/tenants/:tenantId',
     access: EVERY_ROLE,
+    testMode: 'TWIN',
     summary: 'A dealer',
     params: tenantParams,
     answer: view,

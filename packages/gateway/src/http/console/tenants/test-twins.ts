@@ -1,3 +1,4 @@
+import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import Type, { type Static } from 'typebox'
 import { findTwin } from '#operations/twins/find-twin.ts'
 import { createTwin, deleteTwin, resetTwin } from '#operations/twins/manage-twins.ts'
@@ -14,6 +15,7 @@ import {
   time,
   uuid,
 } from '../kernel/route-schemas.ts'
+import { mayCreateTwin } from '../people/me.ts'
 import { sessionCredential } from '../people/sign-in.ts'
 
 const twinRow = Type.Object({
@@ -32,6 +34,7 @@ export const twinRoutes: Route[] = [
     method: 'GET',
     path: '/tenants/:tenantId/twin',
     access: TENANT_ADMINS,
+    testMode: 'SAME',
     summary: 'The test twin of a dealer; null if it has none',
     params: tenantParams,
     answer: Type.Object({ twin: nullable(twinRow) }),
@@ -46,6 +49,7 @@ export const twinRoutes: Route[] = [
     method: 'POST',
     path: '/tenants/:tenantId/twin',
     access: TENANT_ADMINS,
+    testMode: 'SAME',
     sessionOnly: true,
     summary: 'Create the test twin of a dealer. Requires the password. The AppSecret is answered only now',
     params: tenantParams,
@@ -53,6 +57,12 @@ export const twinRoutes: Route[] = [
     answer: Type.Object({ appKey: Type.String(), appSecret: Type.String() }),
     ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
     async handle({ deps, person, signedIn, by, address }, { params, body }) {
+      if (!(await mayCreateTwin(deps, person)))
+        throw new Refusal(
+          403,
+          'TWINS_BY_OPERATOR',
+          'Ask your operator for a test twin: dealers do not create them here.',
+        )
       await reauthenticate(deps, person, { ...body, ...sessionCredential(signedIn), address })
       const { appKey, appSecret } = await createTwin(deps, () => deps.twins.create(), params.tenantId, by)
       return { appKey, appSecret }
@@ -62,6 +72,7 @@ export const twinRoutes: Route[] = [
     method: 'POST',
     path: '/tenants/:tenantId/twin/reset',
     access: TENANT_ADMINS,
+    testMode: 'SAME',
     summary: 'Delete what the test twin of a dealer has bought and received, and give it a new wallet',
     params: tenantParams,
     answer: done,
@@ -74,6 +85,7 @@ export const twinRoutes: Route[] = [
     method: 'POST',
     path: '/tenants/:tenantId/twin/delete',
     access: TENANT_ADMINS,
+    testMode: 'SAME',
     sessionOnly: true,
     summary: 'Delete the test twin of a dealer with everything that it holds. Requires the password',
     params: tenantParams,

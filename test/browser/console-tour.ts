@@ -8,8 +8,10 @@ import {
   type ConsoleTestbed,
   chooseMore,
   field,
+  inviteAndSignIn,
   loadPage,
   navigate,
+  PASSWORD,
   signInAsOperator,
 } from './console-testbed.ts'
 
@@ -37,7 +39,13 @@ export async function prepareTour(testbed: ConsoleTestbed): Promise<Tour> {
   for (const page of [demo.operator, demo.dealer]) await loadPage(testbed, page, '/')
   const stranger = await testbed.open()
   const viewer = await viewAsDealer(testbed, demo)
-  const stops = [...operatorStops(testbed, demo), ...dealerStops(demo, viewer), ...signedOutStops(demo, stranger)]
+  const tester = await inTestMode(testbed, demo)
+  const stops = [
+    ...operatorStops(testbed, demo),
+    ...dealerStops(demo, viewer),
+    ...testStops(tester),
+    ...signedOutStops(demo, stranger),
+  ]
   return { ...demo, stops }
 }
 
@@ -48,6 +56,22 @@ async function viewAsDealer(testbed: ConsoleTestbed, { tenantId }: Demo): Promis
   await api(testbed, page, `/tenants/${tenantId}/view`, {})
   await loadPage(testbed, page, '/')
   return page
+}
+
+/** A page signed in as the dealer's administrator, in test mode. */
+async function inTestMode(testbed: ConsoleTestbed, { operator, tenantId }: Demo): Promise<Page> {
+  const person = { email: 'tester@dealer.test', role: 'DEALER_ADMIN', tenantId }
+  const page = await inviteAndSignIn({ testbed, page: operator }, person)
+  await api(testbed, page, `/tenants/${tenantId}/twin`, { password: PASSWORD })
+  await loadPage(testbed, page, '/test/')
+  return page
+}
+
+function testStops(page: Page): Stop[] {
+  return [
+    { name: 'test-home', path: '/test/', page },
+    { name: 'test-mails', path: '/test/test-mails', page },
+  ]
 }
 
 function confirmPayment(at: Page): Promise<void> {

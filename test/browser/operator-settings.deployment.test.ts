@@ -62,7 +62,7 @@ describe.skipIf(!isBrowserAvailable())('the operator’s settings, payments and 
     await save.click()
     await expect
       .poll(() => api(testbed, page, '/operator-settings'))
-      .toEqual({ newDealerQpsLimit: 25, alertEmails: ['ops@operator.test', 'night@operator.test'] })
+      .toMatchObject({ newDealerQpsLimit: 25, alertEmails: ['ops@operator.test', 'night@operator.test'] })
     const dealer = { clientName: 'Limited Travel', currencyCode: 'USD' }
     const { tenantId } = await api<{ tenantId: string }>(testbed, page, '/tenants', dealer)
     await navigate(testbed, page, `/tenants/${tenantId}/settings`)

@@ -34,6 +34,8 @@ function page<Module extends object>(
   return { path, load: load as () => Promise<Record<string, unknown>>, name, mayOpen }
 }
 
+const isOfDealer: MayOpen = (me) => !isOperator(me)
+
 /** Works without a session. */
 export const welcomePage = page('/welcome', () => import('./people/sign-in/welcome.tsx'), 'WelcomePage')
 
@@ -96,6 +98,7 @@ export const pages = [
   page('/adjustments', () => import('./wallet/adjustments.tsx'), 'AdjustmentsPage', isOperator),
   page('/top-up-requests', () => import('./wallet/top-up-requests.tsx'), 'TopUpRequestsPage'),
   page('/payment-settings', () => import('./wallet/payment-settings.tsx'), 'PaymentSettingsPage', isOperator),
+  page('/test-mails', () => import('./esims/test-mails.tsx'), 'TestMailsPage', isOfDealer),
   page('/buy', () => import('./orders/buying/buy.tsx'), 'BuyPage'),
   page('/people', () => import('./people/people.tsx'), 'PeoplePage', isOperator),
   page('/settings', () => import('./operations/operator-settings.tsx'), 'OperatorSettingsPage', isOperator),
@@ -157,6 +160,7 @@ export const PAGE_DOCS: Readonly<Record<string, string>> = {
   '/adjustments': 'money#a-correction',
   '/top-up-requests': 'portal#pay',
   '/payment-settings': 'portal#payments-and-statements',
+  '/test-mails': 'testing#test-mode-in-the-portal',
   '/buy': 'portal#buy-esims',
   '/people': 'console#who-may-do-what',
   '/settings': 'configuration#settings-in-the-console',

@@ -8,7 +8,7 @@ import {
   Outlet,
   RouterProvider,
 } from '@tanstack/react-router'
-import { consoleBase } from './api/call-api.ts'
+import { consoleBase, isTestMode, testBase } from './api/call-api.ts'
 import { Layout } from './layout/layout.tsx'
 import {
   dealerPage,
@@ -87,7 +87,7 @@ const router = createRouter({
     pageRoute(signedInPage, root),
     consoleRoute.addChildren(routes),
   ]),
-  basepath: consoleBase.pathname.replace(/\/$/, ''),
+  basepath: (isTestMode ? testBase : consoleBase).pathname.replace(/\/$/, ''),
   defaultPreload: 'intent',
   defaultPendingComponent: Loading,
   defaultNotFoundComponent: NotFound,

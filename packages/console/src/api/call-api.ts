@@ -25,8 +25,17 @@ export type Query = Record<string, string | number | boolean | null | undefined>
 /** The gateway sets <base>, so the console works below any path prefix. */
 export const consoleBase = new URL(document.baseURI)
 
+/** The pages below it show the dealer's test twin: `/console/test/orders`. */
+export const testBase = new URL('test/', consoleBase)
+
+/**
+ * Test mode is in the address, so a reload or a copied link stays in it. It never changes while the page is open: the switch loads
+ * another page, so nothing that was read in one mode is in memory in the other.
+ */
+export const isTestMode = location.pathname.startsWith(testBase.pathname)
+
 export function apiUrl(path: string, query: Query = {}): URL {
-  const url = new URL(`api${path}`, consoleBase)
+  const url = new URL(`${isTestMode ? 'api/test' : 'api'}${path}`, consoleBase)
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined && value !== null && value !== '') url.searchParams.set(name, String(value))
   }

@@ -1,6 +1,7 @@
-import type { Dashboard } from '@dealer-esim/gateway/http/console/home/dashboard.ts'
+import type { Dashboard as DashboardFigures } from '@dealer-esim/gateway/http/console/home/dashboard.ts'
 import { SimpleGrid, Stack } from '@mantine/core'
 import { lazy, Suspense, useCallback, useState } from 'react'
+import { isTestMode } from '#api/call-api.ts'
 import { useApi } from '#api/use-api.ts'
 import { TrialData } from '#operations/trial-data.tsx'
 import { EmptyState, LoadError, Loading } from '#parts/load-states.tsx'
@@ -19,6 +20,7 @@ import { Balances, SupplierOutcomes } from './operator-cards.tsx'
 import { SetupChecklist } from './setup/checklist.tsx'
 
 // Separate chunks, because they are large and most people never see them.
+const TestHome = lazy(() => import('./test-home.tsx'))
 const FirstSale = lazy(() => import('./first-sale.tsx'))
 const OperatorCard = lazy(() => import('#tenants/operator-contact.tsx'))
 
@@ -29,10 +31,18 @@ const PERIOD = '14'
 const { timeZone } = Intl.DateTimeFormat().resolvedOptions()
 
 export function DashboardPage() {
+  return isTestMode ? <TestHome /> : <Dashboard />
+}
+
+function Dashboard() {
   const me = useSession()
   const [filters] = useFilters()
   const period = chosenPeriod(filters, localNowMs(), PERIOD)
-  const { data, error, refetch } = useApi<Dashboard>('/dashboard', { ...period, timeZone }, { refreshMs: REFRESH_MS })
+  const { data, error, refetch } = useApi<DashboardFigures>(
+    '/dashboard',
+    { ...period, timeZone },
+    { refreshMs: REFRESH_MS },
+  )
   const orders = useApi<{ orders: object[] }>('/orders', {}, { enabled: me.tenant !== null })
   const isFirstSale = me.tenant !== null && orders.data?.orders.length === 0
   const isLocal = me.deployment === 'local'
@@ -97,7 +107,7 @@ export function DashboardPage() {
   )
 }
 
-function SpendAndOrders({ data }: { data: Dashboard }) {
+function SpendAndOrders({ data }: { data: DashboardFigures }) {
   return (
     <>
       {currenciesOf(data).map((currency) => (
@@ -110,7 +120,7 @@ function SpendAndOrders({ data }: { data: Dashboard }) {
 }
 
 /** Also the currency of a wallet without spend in the period, so that its card does not disappear. */
-function currenciesOf(data: Dashboard): string[] {
+function currenciesOf(data: DashboardFigures): string[] {
   return [...new Set([...data.sales, ...data.balances].map((row) => row.currencyCode))]
 }
 

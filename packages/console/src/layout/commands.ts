@@ -1,4 +1,5 @@
 import type { Me } from '@dealer-esim/gateway/http/console/people/me.ts'
+import { isTestMode } from '#api/call-api.ts'
 import { canOperate, isOperator } from '#people/sign-in/session.ts'
 import { GROUPS } from '#prices/price-paths.ts'
 import { ADD_RULE } from '#products/product-paths.ts'
@@ -22,7 +23,9 @@ export function commandsFor(me: Me): Command[] {
     page(t.account.title, '/account'),
     ...(isOperator(me)
       ? [page(t.prices.tabs.groups, GROUPS), page(t.debugger.title, '/debugger')]
-      : [page(t.people.title, `${own}/people`)]),
+      : isTestMode
+        ? []
+        : [page(t.people.title, `${own}/people`)]),
     ...(canOperate(me)
       ? [
           action(t.dealers.new, '/tenants?new=1'),

@@ -3,8 +3,11 @@ import { useDisclosure, useHotkeys } from '@mantine/hooks'
 import { IconSearch } from '@tabler/icons-react'
 import { useIsFetching } from '@tanstack/react-query'
 import { Outlet, useMatches, useRouterState } from '@tanstack/react-router'
-import { lazy, type MouseEvent, Suspense, useEffect } from 'react'
+import { lazy, type MouseEvent, type ReactNode, Suspense, useEffect, useState } from 'react'
+import { isTestMode } from '#api/call-api.ts'
 import { consoleName, shownBrand } from '#brands/shown-brand.ts'
+import { TestModeSwitch } from '#home/test-mode-switch.tsx'
+import { Loading } from '#parts/load-states.tsx'
 import { NoAccess, Tabs } from '#parts/page.tsx'
 import { isOperator, useSession } from '#people/sign-in/session.ts'
 import { Logo } from '#people/sign-in/sign-in-layout.tsx'
@@ -18,6 +21,8 @@ import { NavigationBar, TabBar } from './navigation-bar.tsx'
 import UserMenu from './user-menu.tsx'
 
 const DealerViewBar = lazy(() => import('./dealer-view.tsx'))
+const TestModeBar = lazy(() => import('#home/test-mode-bar.tsx'))
+const TwinOffer = lazy(() => import('#home/twin-offer.tsx'))
 const Finder = lazy(() => import('./finder.tsx'))
 const KeyHelp = lazy(() => import('./key-help.tsx'))
 
@@ -49,7 +54,7 @@ export function Layout() {
         {t.common.skipToContent}
       </a>
       <AppShell.Header withBorder={false}>
-        <Header open={open} toggle={menu.toggle} find={finder.open} />
+        <Header open={open} toggle={menu.toggle} find={finder.open} path={path} />
       </AppShell.Header>
       <AppShell.Navbar p="xs" aria-label={t.navigation.label}>
         <Brand toggle={menu.toggle} />
@@ -88,9 +93,29 @@ function Main({ path }: { path: string }) {
           <DealerViewBar />
         </Suspense>
       )}
-      {mayOpen && <SectionTabs path={path} />}
-      {mayOpen ? <Outlet /> : <NoAccess />}
+      {isTestMode && (
+        <Suspense>
+          <TestModeBar path={path} />
+        </Suspense>
+      )}
+      <TwinGate>
+        {mayOpen && <SectionTabs path={path} />}
+        {mayOpen ? <Outlet /> : <NoAccess />}
+      </TwinGate>
     </AppShell.Main>
+  )
+}
+
+/** In test mode, offers the test twin to a dealer that has none. It stays until its AppSecret has been copied. */
+function TwinGate({ children }: { children: ReactNode }) {
+  const { hasTwin, tenant } = useSession()
+  const [isOffered, setOffered] = useState(!hasTwin)
+  if (!hasTwin && !isOffered) setOffered(true)
+  if (!isTestMode || !isOffered) return children
+  return (
+    <Suspense fallback={<Loading />}>
+      <TwinOffer tenantId={tenant?.tenantId} onDone={() => setOffered(false)} />
+    </Suspense>
   )
 }
 
@@ -115,7 +140,8 @@ function Brand({ toggle }: { toggle(): void }) {
   )
 }
 
-function Header({ open, toggle, find }: { open: boolean; toggle(): void; find(): void }) {
+function Header(props: { open: boolean; toggle(): void; find(): void; path: string }) {
+  const { open, toggle, find, path } = props
   const me = useSession()
   const hint = isOperator(me) ? t.finder.hintShort : t.finder.hintShortForDealer
   return (
@@ -134,6 +160,7 @@ function Header({ open, toggle, find }: { open: boolean; toggle(): void; find():
             {t.deployment[me.deployment]}
           </Badge>
         )}
+        {(!isOperator(me) || isTestMode) && <TestModeSwitch path={path} />}
         <AlertBell />
         <Suspense fallback={<Box w={34} />}>
           <UserMenu />

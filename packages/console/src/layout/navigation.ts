@@ -5,6 +5,7 @@ import {
   IconCreditCard,
   IconDeviceMobile,
   IconHome,
+  IconMail,
   IconReceipt,
   IconSettings,
   IconShoppingBag,
@@ -14,6 +15,7 @@ import {
   IconWallet,
 } from '@tabler/icons-react'
 import type { ComponentType } from 'react'
+import { isTestMode } from '#api/call-api.ts'
 import { isOperator, mayAudit } from '#people/sign-in/session.ts'
 import { PLANS } from '#prices/price-paths.ts'
 import { PRODUCTS, RULES } from '#products/product-paths.ts'
@@ -38,6 +40,7 @@ export interface NavigationItem extends NavigationPage {
 }
 
 export const ALERTS_PATH = '/notices'
+const TEST_MAILS = '/test-mails'
 
 /** Every page in a person's navigation, plus the alerts page, which the bell opens. */
 export function navigationFor(me: Me): NavigationPage[] {
@@ -47,7 +50,8 @@ export function navigationFor(me: Me): NavigationPage[] {
 
 /** A person's navigation, grouped by task. A dealer's people see their own tenant's pages. */
 export function navigationItems(me: Me): NavigationItem[] {
-  return isOperator(me) ? operatorItems(me) : dealerItems(me, me.tenant?.tenantId ?? '')
+  if (isOperator(me)) return operatorItems(me)
+  return (isTestMode ? testItems : dealerItems)(me, me.tenant?.tenantId ?? '')
 }
 
 /** The entry that a page belongs to. */
@@ -75,6 +79,7 @@ function listOf(path: string): string {
 const { entries } = t.navigation
 
 const HOME = { to: '/', label: t.dashboard.title, Icon: IconHome }
+const BUY = { to: '/buy', label: t.portal.title, Icon: IconShoppingBag }
 const ORDERS = { to: '/orders', label: t.orders.title, Icon: IconReceipt }
 const ESIMS = { to: '/profiles', label: t.esims.title, Icon: IconDeviceMobile }
 const WEBHOOKS = { to: '/webhooks', label: t.webhooks.title }
@@ -123,11 +128,41 @@ const operatorItems = (me: Me): NavigationItem[] => [
   },
 ]
 
+/** What a test twin has: no people, no payments and no brands of its own. */
+function testItems(me: Me, tenantId: string): NavigationItem[] {
+  const own = `/tenants/${tenantId}`
+  return [
+    HOME,
+    BUY,
+    ORDERS,
+    ESIMS,
+    { to: TEST_MAILS, label: t.testMails.title, Icon: IconMail },
+    { to: `${own}/wallet`, label: t.wallet.title, Icon: IconWallet },
+    { to: `${own}/prices`, label: t.prices.title, Icon: IconTag },
+    developers(own),
+    {
+      ...entry(t.settings.title, IconSettings, [
+        { to: `${own}/settings`, label: t.settings.title },
+        ...(mayAudit(me) ? [AUDIT] : []),
+      ]),
+      isLast: true,
+    },
+  ]
+}
+
+const developers = (own: string): NavigationItem =>
+  entry(entries.developers, IconCode, [
+    { to: `${own}/credentials`, label: t.credentials.title },
+    WEBHOOKS,
+    EXPLORER,
+    DEBUGGER,
+  ])
+
 function dealerItems(me: Me, tenantId: string): NavigationItem[] {
   const own = `/tenants/${tenantId}`
   return [
     HOME,
-    { to: '/buy', label: t.portal.title, Icon: IconShoppingBag },
+    BUY,
     ORDERS,
     ESIMS,
     entry(t.wallet.title, IconWallet, [
@@ -137,12 +172,7 @@ function dealerItems(me: Me, tenantId: string): NavigationItem[] {
     ]),
     { to: `${own}/prices`, label: t.prices.title, Icon: IconTag },
     { to: `${own}/people`, label: t.people.title, Icon: IconUsers },
-    entry(entries.developers, IconCode, [
-      { to: `${own}/credentials`, label: t.credentials.title },
-      WEBHOOKS,
-      EXPLORER,
-      DEBUGGER,
-    ]),
+    developers(own),
     {
       ...entry(t.settings.title, IconSettings, [
         { to: `${own}/settings`, label: t.settings.title },

@@ -3,7 +3,7 @@ import type {
   OperatorSettingsView,
 } from '@dealer-esim/gateway/http/console/operations/operator-settings.ts'
 import type { CurrencyPaymentSettings, OperatorDetailsView } from '@dealer-esim/gateway/http/console/wallet/payments.ts'
-import { Button, Stack, Text, Textarea, TextInput } from '@mantine/core'
+import { Button, Checkbox, Stack, Text, Textarea, TextInput } from '@mantine/core'
 import { useApi, useChange } from '#api/use-api.ts'
 import { Prose } from '#code/prose.tsx'
 import { parseQpsInput } from '#parts/form-values.ts'
@@ -85,11 +85,12 @@ function Defaults({ settings, variables }: { settings: OperatorSettingsView; var
       title={t.operatorSettings.defaults}
       saveTo={{ method: 'PUT', path: '/operator-settings' }}
       mayEdit={mayEdit}
-      parse={({ qpsLimit, alertEmails = '' }) => {
+      parse={({ qpsLimit, alertEmails = '', twinsByDealers }) => {
         const qps = parseQpsInput(qpsLimit)
         if (qps === undefined) return { errors: { qpsLimit: t.settings.qpsInvalid } }
         const lines = alertEmails.split('\n').flatMap((line) => line.trim() || [])
-        return { body: { newDealerQpsLimit: qps, alertEmails: lines } }
+        const isAllowed = twinsByDealers !== undefined
+        return { body: { newDealerQpsLimit: qps, alertEmails: lines, twinsByDealers: isAllowed } }
       }}
     >
       {(errors) => (
@@ -116,6 +117,13 @@ function Defaults({ settings, variables }: { settings: OperatorSettingsView; var
             readOnly={!mayEdit}
             autosize
             minRows={2}
+          />
+          <Checkbox
+            name="twinsByDealers"
+            label={t.operatorSettings.twinsByDealers}
+            description={t.operatorSettings.twinsByDealersHint}
+            defaultChecked={settings.twinsByDealers}
+            disabled={!mayEdit}
           />
         </>
       )}

@@ -1,5 +1,6 @@
 import { Button, Group, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
+import { isTestMode } from '#api/call-api.ts'
 import { formatDateTime } from '#parts/format.ts'
 import { Card } from '#parts/page.tsx'
 import { Copyable, Hint, Timestamp } from '#parts/values.tsx'
@@ -59,7 +60,7 @@ export function CredentialsPage() {
         ))}
       </Card>
       {canAdminister(me) && <RestrictedKeys tenantId={tenantId} currencyCode={tenant.currencyCode} />}
-      {canAdminister(me) && <TestTwin tenantId={tenantId} />}
+      {canAdminister(me) && !isTestMode && <TestTwin tenantId={tenantId} />}
       {open === 'view' && (
         <ViewSecret
           tenantId={tenantId}

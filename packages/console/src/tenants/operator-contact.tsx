@@ -2,6 +2,7 @@ import type { OperatorContactView } from '@dealer-esim/gateway/http/console/oper
 import { Anchor, Button, Group, Text, Textarea } from '@mantine/core'
 import { IconClock, IconMail, IconPhone } from '@tabler/icons-react'
 import { type ReactNode, useState } from 'react'
+import { isTestMode } from '#api/call-api.ts'
 import { useApi } from '#api/use-api.ts'
 import { ChangeDialog } from '#parts/dialog.tsx'
 import { Card } from '#parts/page.tsx'
@@ -91,8 +92,15 @@ interface AskOperatorProps {
   isQuiet?: boolean
 }
 
-/** Sends the operator a question: a note with an alert. The dialog says whom it reaches, and where the answer comes. */
-export function AskOperator({ path, children, hint, text, isQuiet = false }: AskOperatorProps) {
+/**
+ * Sends the operator a question: a note with an alert. The dialog says whom it reaches, and where the answer comes. The operator is
+ * not asked about a test twin.
+ */
+export function AskOperator(props: AskOperatorProps) {
+  return isTestMode ? null : <Ask {...props} />
+}
+
+function Ask({ path, children, hint, text, isQuiet = false }: AskOperatorProps) {
   const [opened, setOpened] = useState(false)
   const operator = useOperator()
   const { email } = useSession()

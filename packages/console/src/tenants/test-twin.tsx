@@ -7,11 +7,13 @@ import { formatMoneyInput } from '#parts/form-values.ts'
 import { Card } from '#parts/page.tsx'
 import { Copyable, Hint, Timestamp } from '#parts/values.tsx'
 import { ReauthenticationFields } from '#people/sign-in/reauthenticate.tsx'
+import { useSession } from '#people/sign-in/session.ts'
 import { interpolate, t } from '#strings/strings.ts'
 import { NewSecretDialog } from './secret-dialogs.tsx'
 
 /** The dealer's second account, with which it tries everything without money. */
 export function TestTwin({ tenantId }: { tenantId: string }) {
+  const me = useSession()
   const path = `/tenants/${tenantId}/twin`
   const { data } = useApi<{ twin: TwinRow | null }>(path)
   const [open, setOpen] = useState<'create' | 'reset' | 'delete'>()
@@ -24,11 +26,13 @@ export function TestTwin({ tenantId }: { tenantId: string }) {
       {data.twin ? (
         <TwinFacts twin={data.twin} />
       ) : (
-        <Group>
-          <Button variant="default" onClick={() => setOpen('create')}>
-            {t.testTwin.create}
-          </Button>
-        </Group>
+        me.mayCreateTwin && (
+          <Group>
+            <Button variant="default" onClick={() => setOpen('create')}>
+              {t.testTwin.create}
+            </Button>
+          </Group>
+        )
       )}
       {data.twin && (
         <Group gap="xs">
@@ -41,18 +45,14 @@ export function TestTwin({ tenantId }: { tenantId: string }) {
         </Group>
       )}
       {open === 'create' && (
-        <ChangeDialog<{ appKey: string; appSecret: string }>
-          title={t.testTwin.create}
+        <CreateTwin
+          tenantId={tenantId}
           onClose={close}
-          submit={t.testTwin.create}
-          request={(body) => ({ method: 'POST', path, body })}
-          onDone={(answer) => {
+          onMade={(answer) => {
             close()
             setMade(answer)
           }}
-        >
-          <ReauthenticationFields />
-        </ChangeDialog>
+        />
       )}
       {open === 'reset' && (
         <ChangeDialog
@@ -99,5 +99,25 @@ function TwinFacts({ twin }: { twin: TwinRow }) {
         {t.testTwin.created} <Timestamp time={createdAt} />
       </Hint>
     </>
+  )
+}
+
+interface CreateTwinProps {
+  tenantId: string | undefined
+  onClose(): void
+  onMade(credentials: { appKey: string; appSecret: string }): void
+}
+
+export function CreateTwin({ tenantId, onClose, onMade }: CreateTwinProps) {
+  return (
+    <ChangeDialog<{ appKey: string; appSecret: string }>
+      title={t.testTwin.create}
+      onClose={onClose}
+      submit={t.testTwin.create}
+      request={(body) => ({ method: 'POST', path: `/tenants/${tenantId}/twin`, body })}
+      onDone={onMade}
+    >
+      <ReauthenticationFields />
+    </ChangeDialog>
   )
 }

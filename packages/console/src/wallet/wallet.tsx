@@ -1,6 +1,7 @@
 import type { WalletView } from '@dealer-esim/gateway/http/console/wallet/wallet.ts'
 import { Button, Group, Text } from '@mantine/core'
 import { useState } from 'react'
+import { isTestMode } from '#api/call-api.ts'
 import { LoadError } from '#parts/load-states.tsx'
 import { Card } from '#parts/page.tsx'
 import { Amount, Facts, Hint } from '#parts/values.tsx'
@@ -33,7 +34,9 @@ export function WalletPage() {
       </Button>
     </>
   )
-  const ask = me.tenant && <RequestTopUp tenantId={tenantId} currency={currency} />
+  // A test twin is not paid for.
+  const isPaid = me.tenant !== null && !isTestMode
+  const ask = isPaid && <RequestTopUp tenantId={tenantId} currency={currency} />
   return (
     <DealerSection title={t.wallet.title} actions={ask}>
       {actions && <Group justify="flex-end">{actions}</Group>}
@@ -52,7 +55,7 @@ export function WalletPage() {
           ]}
         />
       </Card>
-      {me.tenant && <HowToPay tenantId={tenantId} />}
+      {isPaid && <HowToPay tenantId={tenantId} />}
       {isOperator(me) && <Adjustments tenantId={tenantId} />}
       <WalletStatement list={list} tenantId={tenantId} currency={currency} createdAt={tenant.createdAt} />
       {open === 'top-up' && <TopUp {...ofWallet} />}

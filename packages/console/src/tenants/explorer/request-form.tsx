@@ -9,6 +9,7 @@ import {
 import type { TenantDetail } from '@dealer-esim/gateway/http/console/tenants/tenants.ts'
 import { Button, Grid, Group, NativeSelect, Stack, Text, Textarea } from '@mantine/core'
 import { useMemo, useState } from 'react'
+import { isTestMode } from '#api/call-api.ts'
 import { Prose } from '#code/prose.tsx'
 import { DocsLink } from '#docs/docs-link.tsx'
 import { OPERATION_DOCS } from '#docs/operation-docs.ts'
@@ -72,7 +73,7 @@ const toJson = (value: object) => JSON.stringify(value, null, 2)
 /** The request on the left; on the right the answer, or the purpose of the operation. */
 export function RequestForm({ tenant, secret }: { tenant: TenantDetail | undefined; secret: string | undefined }) {
   const me = useSession()
-  const history = useMemo(() => requestHistory(me.personId), [me.personId])
+  const history = useMemo(() => requestHistory(isTestMode ? `${me.personId}:test` : me.personId), [me.personId])
   const [past, setPast] = useState(history.list)
   const [operation, setOperation] = useState<OperationName>('health')
   const [body, setBody] = useState(() => toJson(EXAMPLES.health()))

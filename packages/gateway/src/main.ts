@@ -11,6 +11,7 @@ import { createDeps } from './deps.ts'
 import { type Readiness, startProbes } from './http/probes/probes-server.ts'
 import { createRequestLog, plainRequestLog, type RequestLog } from './http/request-log.ts'
 import { ensureLocalDemo, printLocalAccess } from './local-demo.ts'
+import { startInRecovery } from './operations/recovery/begin-recovery.ts'
 import { type Config, ConfigError, localUrl, readConfig } from './platform/config/config.ts'
 import { migrateSchemas } from './platform/deployment/twins-schema.ts'
 import { startTrialSupplier } from './trial-supplier.ts'
@@ -90,6 +91,7 @@ async function start(
   const databaseUrl = config.databaseUrl ?? (await startDatabase(config, log, stack))
   const isProduction = config.deployment === 'production'
   await migrateSchemas({ databaseUrl, schema: config.databaseSchema, isProduction, log })
+  await startInRecovery(config, databaseUrl, log)
   const deps = await createDeps(config, log, databaseUrl, requestLogOf(config, log))
   stack.push('connections', deps)
   const probes = await startProbes(deps, readiness)

@@ -288,3 +288,14 @@ test('the recovery ends, and the ledger verifies', async () => {
   await adminJsonWith(['recovery', 'release', '--nothing-sold', 'only moved to another server'], env)
   expect((await show()).recovery).toBe(null)
 })
+
+test('a gateway that starts with --recovery answers dealers 000002, and starts normally once its dealers are released', async () => {
+  const options = { databaseUrl: found.url, dataDir, recovery: '2026-11-02T00:00:00Z' }
+  const health = () => new DealerEsim({ ...dealer, baseUrl: gateway.baseUrl, retries: 0 }).health()
+  gateway = await startGateway(options)
+  await expect(health()).rejects.toMatchObject({ code: '000002' })
+  await adminJsonWith(['recovery', 'release', '--nothing-sold', 'only moved to another server'], env)
+  await gateway.kill()
+  gateway = await startGateway(options)
+  expect(await health()).toMatchObject({ tenantId })
+})

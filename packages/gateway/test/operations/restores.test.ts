@@ -1,13 +1,19 @@
 import { makeIccid, orderNoOf } from '@dealer-esim/contract'
+import { createCipher } from '@dealer-esim/lib/crypto.ts'
 import { systemIds } from '@dealer-esim/lib/ids.ts'
+import { createDb } from '@dealer-esim/lib/postgres/db.ts'
+import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { startInRecovery } from '#operations/recovery/begin-recovery.ts'
 import { prepareRecovery } from '#operations/recovery/prepare-recovery.ts'
 import { keepRepeated } from '#orders/placing/restored-orders.ts'
 import { storedTransactionId } from '#orders/transaction-id.ts'
+import { readConfig } from '#platform/config/config.ts'
+import { nameWithKeys } from '#platform/deployment/peers.ts'
 import { type AdminTestbed, createAdminTestbed } from '../harness/admin-testbed.ts'
 import { waitForBlockedStatements } from '../harness/databases/statements.ts'
 import { adminFailure, adminJson } from '../harness/processes/admin-in-process.ts'
-import { addPackage, addTenant, payOrders } from '../harness/shop.ts'
+import { addPackage, addTenant, payOrders, TEST_KEY } from '../harness/shop.ts'
 
 /* Decisions of a recovery that depend on when something happened: before the backup, between two restores, or since. */
 
@@ -17,6 +23,7 @@ let tenantId: string
 beforeAll(async () => {
   shop = await createAdminTestbed()
   tenantId = await addTenant(shop.db)
+  await adminJson('recovery', 'show') // the first command records the deployment
 })
 afterEach(async () => {
   await shop.db.query({ text: 'truncate restores, recovered_tenants, restored_transactions, restored_lists' })
@@ -241,4 +248,42 @@ test('a dealer’s list is matched with transactionIds of any form, orders witho
   expect(await states()).toEqual({ OTHER: 'IN_DOUBT', [odd]: 'NOT_SOLD' })
   const file = shop.file('list.csv', `transactionId,orderNo,amount\n,${known},1\n`)
   expect(await adminFailure('recovery', 'list', tenantId, file)).toMatch(/row 2: The transactionId is missing/)
+})
+
+const settings = () => readConfig(process.env, ['--recovery', '2026-11-29T14:05:00.250Z'])
+const start = () => startInRecovery(settings(), process.env.DATABASE_URL!, silentLog)
+const recoveries = () => shop.db.query({ text: 'select recovering from restores order by restored_at' })
+
+test('nodes that start with --recovery begin one recovery, and none again once it has ended', async () => {
+  await Promise.all([start(), start(), start()])
+  expect(await recoveries()).toEqual([{ recovering: true }])
+  await adminJson('recovery', 'start', '--since', '2026-11-29T14:05:00.250Z')
+  await shop.db.query({ text: 'update restores set recovering = false' })
+  await start()
+  expect(await recoveries()).toEqual([{ recovering: false }])
+  const again = await adminJson('recovery', 'start', '--since', '2026-11-29T14:05:00.250Z')
+  expect(again).toMatchObject({ begun: true })
+  expect(await recoveries()).toEqual([{ recovering: false }, { recovering: true }])
+})
+
+test('a database that was restored to the same time again has lost the record, so --recovery begins again', async () => {
+  await start()
+  await shop.db.query({ text: 'delete from restores' }) // as the restore does, because the row is younger
+  await start()
+  expect(await recoveries()).toEqual([{ recovering: true }])
+})
+
+test('--recovery is refused while a gateway without it runs, in the future, and on a database that no gateway has used', async () => {
+  const name = nameWithKeys('gateway', createCipher([TEST_KEY]))
+  const gateway = createDb({ url: process.env.DATABASE_URL!, poolSize: 1, applicationName: name })
+  await gateway.query({ text: 'select' })
+  await expect(start()).rejects.toThrow(/--recovery: 1 gateway processes use this database. Stop them first/)
+  await gateway.close()
+  const later = { ...settings(), recoverySince: new Date(Date.now() + 3_600_000) }
+  await expect(startInRecovery(later, process.env.DATABASE_URL!, silentLog)).rejects.toThrow(/is in the future/)
+  await shop.db.query({ text: 'create table kept as table deployment' })
+  await shop.db.query({ text: 'delete from deployment' })
+  await expect(start()).rejects.toThrow(/No gateway has used this database/)
+  await shop.db.query({ text: 'insert into deployment table kept' })
+  expect(await recoveries()).toEqual([])
 })

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
+import { beginRecovery } from '#operations/recovery/begin-recovery.ts'
 import { readTransactionIds } from '#operations/recovery/dealer-list-file.ts'
 import { getRecoveryReport } from '#operations/recovery/recovery-report.ts'
-import { beginRecovery } from '#operations/recovery/recovery-state.ts'
 import { doubtsOf, endWithoutSales, releaseDealers } from '#operations/recovery/release-recovery.ts'
 import {
   decideTransactions,
@@ -42,12 +42,11 @@ export function recoveryCommands(recovery: Command, context: AdminContext): void
     .requiredOption('--since <time>', 'up to when the server has replayed')
     .action(async (options: { since: string }) => {
       const since = parseTime(options.since, '--since')
-      await context.withDeps((deps) => beginRecovery(deps, since, context.by))
+      const begun = await context.withDeps((deps) => beginRecovery(deps, { since, again: true }, context.by))
+      const already = begun ? '' : ' already'
       context.print(
-        'The gateway is in recovery: nothing is bought, cancelled or sent. Start a worker, then: recovery show',
-        {
-          since,
-        },
+        `The gateway is${already} in recovery: nothing is bought, cancelled or sent. Start a worker, then: recovery show`,
+        { since, begun },
       )
     })
   transactionCommands(recovery, context)

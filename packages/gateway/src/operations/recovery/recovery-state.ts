@@ -1,9 +1,5 @@
-import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
-import { audit, type By } from '#platform/audit/audit.ts'
-import { listPeers } from '#platform/deployment/peers.ts'
-import { RECORD_LEDGER_RESTORE } from '#wallet/books/record-restore.ts'
 
 /*
  * A gateway is in recovery from a restore until an operator has ended it. One flag decides, `restores.recovering`
@@ -48,37 +44,3 @@ export async function getRecovery(db: Pick<Db | Tx, 'query'>): Promise<Recovery>
     'The gateway is not in recovery. After a restore that the command restore did not make, begin it: recovery start --since TIME.',
   )
 }
-
-/**
- * Begins a recovery after a restore that the command `restore` did not make, such as a managed server's point-in-time restore.
- * @param since the time up to which the server has replayed; what happened later, the database does not know
- * @throws Refusal while a gateway runs
- */
-export async function beginRecovery({ db, ids }: { db: Db; ids: Ids }, since: Date, by: By): Promise<void> {
-  await db.tx(async (tx) => {
-    // A gateway that starts now waits for its first look at the restores.
-    tx.send({ text: 'lock table restores in access exclusive mode' })
-    const [time] = await tx.query<{ isAhead: boolean }>({
-      text: 'select $1::timestamptz > now() as is_ahead',
-      values: [since],
-    })
-    if (time!.isAhead)
-      throw new Refusal(422, 'INVALID', '--since is in the future: give the time up to which the server has replayed.')
-    const running = (await listPeers(tx)).filter(({ part }) => part === 'gateway')
-    if (running.length > 0) {
-      const message = `${running.length} gateway processes use this database. Stop them first: they would go on selling.`
-      throw new Refusal(409, 'GATEWAY_RUNS', message)
-    }
-    const restoreId = ids.uuid()
-    tx.send({
-      text: `insert into restores (restore_id, backup_started_at, restored_at) values ($1, $2, now())`,
-      values: [restoreId, since],
-    })
-    tx.send({ text: RECORD_LEDGER_RESTORE, values: [restoreId] })
-    for (const text of SIGN_OUT) tx.send({ text })
-    audit(tx, ids, { tenantId: null, ...by, action: 'recovery.start', after: { since } })
-  })
-}
-
-/** Nobody's session outlives a restore: what was revoked after the backup would be valid again. */
-export const SIGN_OUT = ['delete from sessions', 'delete from access_tokens', 'delete from person_links']

@@ -8,10 +8,11 @@ export function configurationMarkdown(): string {
 
 const INTRODUCTION = `# Configuration
 
-The gateway is configured by environment variables and two arguments: \`--role api\`, \`--role worker\` or \`--role all\`
-(the default) decides whether this process serves requests, does background work, or both. \`--trial\` adds a simulated
-wholesaler to a local gateway (see [Suppliers](suppliers.md)). If the configuration has faults, the gateway lists all of them and
-exits with code 78 before it starts anything.
+The gateway is configured by environment variables and three arguments: \`--role api\`, \`--role worker\` or \`--role all\`
+(the default) decides whether this process serves requests, does background work, or both. \`--recovery TIME\` begins a recovery
+after a [point-in-time restore](point-in-time.md#starting-the-gateway-in-recovery). \`--trial\` adds a simulated wholesaler to a
+local gateway (see [Suppliers](suppliers.md)). If the configuration has faults, the gateway lists all of them and exits with code 78
+before it starts anything.
 
 Settings that can change while the gateway runs are [in the console](#settings-in-the-console).
 

@@ -71,6 +71,15 @@ describe('the configuration', () => {
     ])
   })
 
+  it('reads the time of --recovery, and lists one that it cannot read', () => {
+    expect(readConfig({}, ['--recovery', '2026-11-29T14:05:00Z']).recoverySince).toEqual(
+      new Date('2026-11-29T14:05:00Z'),
+    )
+    expect(readConfig({}, []).recoverySince).toBe(undefined)
+    expect(faultsOf({}, ['--recovery', 'yesterday']).join()).toMatch(/--recovery takes a time like .* not “yesterday”/)
+    expect(faultsOf({}, ['--recovery']).join()).toMatch(/--recovery TIME/)
+  })
+
   it('reads every setting of a production deployment', () => {
     const config = readConfig(production, ['--role', 'worker'])
     expect(config.publicUrl).toBe('https://esim.example.com/dealers')

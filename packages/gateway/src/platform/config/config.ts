@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import type { Mode } from '@dealer-esim/contract'
+import { parseDateOrTime } from '@dealer-esim/lib/date-or-time.ts'
 import { findBrokenRules } from './rules.ts'
 import { readVariableText } from './variable-text.ts'
 import { type Deployment, VARIABLES, type Values, type Variable } from './variables.ts'
@@ -11,6 +12,8 @@ export type Config = Values & {
   readonly role: Role
   /** Run a simulated wholesaler as a supplier. */
   readonly isTrial: boolean
+  /** The database was restored up to this time by other means than the command `restore`: operations/recovery. */
+  readonly recoverySince: Date | undefined
   /** TEST: of test twins (docs/decisions/0035), whose rows are in a schema of their own. */
   readonly mode: Mode
 }
@@ -36,13 +39,13 @@ export function inspectConfig(
   argv: readonly string[],
 ): { config: Partial<Config>; faults: string[] } {
   const faults: string[] = []
-  const { role, isTrial } = readArguments(argv, faults)
+  const { role, isTrial, recoverySince } = readArguments(argv, faults)
   const { values, unreadable } = readVariables(env, faults)
   faults.push(...findBrokenRules(values as Values, unreadable))
   if (isTrial && values.deployment !== undefined && values.deployment !== 'local') {
     faults.push('--trial runs a simulated wholesaler, which only a local deployment may have.')
   }
-  return { config: { ...values, role, isTrial, mode: 'LIVE' } as Partial<Config>, faults }
+  return { config: { ...values, role, isTrial, recoverySince, mode: 'LIVE' } as Partial<Config>, faults }
 }
 
 /** The URL of a local gateway that has no PUBLIC_URL. */
@@ -85,17 +88,28 @@ function parseVariable(variable: Variable<unknown>, env: NodeJS.ProcessEnv): unk
   }
 }
 
-function readArguments(argv: readonly string[], faults: string[]): Pick<Config, 'role' | 'isTrial'> {
+function readArguments(argv: readonly string[], faults: string[]): Pick<Config, 'role' | 'isTrial' | 'recoverySince'> {
   try {
     const { values } = parseArgs({
       args: [...argv],
-      options: { role: { type: 'string', default: 'all' }, trial: { type: 'boolean', default: false } },
+      options: {
+        role: { type: 'string', default: 'all' },
+        trial: { type: 'boolean', default: false },
+        recovery: { type: 'string' },
+      },
     })
-    const { role, trial: isTrial } = values
-    if (role === 'api' || role === 'worker' || role === 'all') return { role, isTrial }
+    const { role, trial: isTrial, recovery } = values
+    const recoverySince = recovery === undefined ? undefined : parseDateOrTime(recovery)
+    if (recovery !== undefined && recoverySince === undefined) {
+      faults.push(
+        `--recovery takes a time like 2026-11-29T14:05:00Z, up to which the database was restored, not “${recovery}”.`,
+      )
+    }
+    if (role === 'api' || role === 'worker' || role === 'all') return { role, isTrial, recoverySince }
     faults.push(`--role must be api, worker or all, not “${role}”.`)
   } catch (error) {
-    faults.push(`${(error as Error).message}. The arguments are --role api, worker or all, and --trial.`)
+    const known = '--role api, worker or all, --recovery TIME, and --trial'
+    faults.push(`${(error as Error).message}. The arguments are ${known}.`)
   }
-  return { role: 'all', isTrial: false }
+  return { role: 'all', isTrial: false, recoverySince: undefined }
 }

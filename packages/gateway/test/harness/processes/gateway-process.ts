@@ -19,6 +19,8 @@ export interface GatewayOptions {
   dataDir?: string
   role?: 'api' | 'worker' | 'all'
   isTrial?: boolean
+  /** The time of `--recovery`. */
+  recovery?: string
   /** A different bundle, Node or user, for tests of startup itself. */
   main?: string
   node?: string
@@ -90,6 +92,7 @@ export function spawnGateway(options: GatewayOptions = {}): GatewayProcess {
       options.main ?? join(packageRoot(), 'dist/main.js'),
       ...(options.role ? ['--role', options.role] : []),
       ...(options.isTrial ? ['--trial'] : []),
+      ...(options.recovery ? ['--recovery', options.recovery] : []),
     ],
     {
       env: {

@@ -1751,6 +1751,7 @@ create table watched_items (
   attempts integer not null default 0,
   supplier text not null,
   product_code text,
+  other_suppliers jsonb,
   constraint watched_items_pkey PRIMARY KEY (tenant_id, order_id, item_no, purpose),
   constraint watched_items_purpose_check CHECK ((purpose = ANY (ARRAY['REFUNDED_IN_DOUBT'::text, 'DELIVERED_IN_DOUBT'::text])))
 );

@@ -213,7 +213,7 @@ async function refuseOpenAccount(tx: Tx, name: string, { paused, updatedAt }: Su
                 join order_items i on i.tenant_id = a.tenant_id and i.order_id = a.order_id and i.item_no = a.item_no
                 where o.due_at is not null and a.supplier = $1 and a.finished_at is null
                   and a.operation in ('ORDER', 'TOPUP') and i.item_status = 'WAITING') as doubted,
-             (select count(*)::int from watched_items where supplier = $1)
+             (select count(*)::int from watched_items where supplier = $1 or other_suppliers ? $1)
              + (select count(*)::int from esim_actions
                 where supplier = $1 and action_status in ('PENDING', 'UNDER_REVIEW'))
              + (select count(*)::int from orphans where supplier = $1 and state = 'FOUND') as watched`,

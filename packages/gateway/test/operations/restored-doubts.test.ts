@@ -1,5 +1,5 @@
 import { makeIccid, orderNoOf, type TopupRequest } from '@dealer-esim/contract'
-import type { SupplierRecord, UnreadableEntry } from '@dealer-esim/wholesalers/supplier.ts'
+import type { Outcome, Supplier, SupplierRecord, UnreadableEntry } from '@dealer-esim/wholesalers/supplier.ts'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { fulfilmentLoop } from '#fulfilment/fulfilment-loop.ts'
 import { askAboutWatched } from '#fulfilment/reconciliation/ask-watched.ts'
@@ -9,7 +9,7 @@ import { keepRepeated } from '#orders/placing/restored-orders.ts'
 import { findUnnamedKey } from '#orders/unanswered-topup.ts'
 import { type AdminTestbed, createAdminTestbed } from '../harness/admin-testbed.ts'
 import { adminFailure, adminJson, adminUsageError } from '../harness/processes/admin-in-process.ts'
-import { createScriptedSupplier, deliver } from '../harness/scripted-supplier.ts'
+import { createScriptedSupplier, deliver, withSuppliers } from '../harness/scripted-supplier.ts'
 import { addPackage, addSupplier, addTenant, payOrders, statuses, waitUntil } from '../harness/shop.ts'
 
 /* What a recovery is in doubt about, and how an operator settles it. */
@@ -130,6 +130,76 @@ test('an eSIM that arrives for an order that was open at the backup and settled 
   expect(
     await shop.db.query({ text: 'select supplier, state from orphans where tenant_id = $1', values: [dealer] }),
   ).toEqual([{ supplier: 'sandbox', state: 'FOUND' }])
+})
+
+/** An order of a package of two suppliers that was open at the backup, and settled as refused after the restore. */
+async function refuseRestored(packageCode: string): Promise<{ dealer: string; orderId: string }> {
+  const routes = ['sandbox', 'silent'].map((supplier) => ({ supplier, productCode: `X-${supplier}` }))
+  await addPackage(shop.db, packageCode, routes)
+  const dealer = await addTenant(shop.db)
+  const [orderId] = await payOrders(shop.db, dealer, packageCode)
+  await restore()
+  await shop.db.query({ text: 'update restores set restored_at = now()' })
+  await prepareRecovery(shop)
+  const { openOrders } = await adminJson('recovery', 'show')
+  expect(openOrders).toMatchObject([{ orderNo: orderNoOf(orderId!), suppliers: ['sandbox', 'silent'] }])
+  await adminJson('order', 'settle', orderNoOf(orderId!), '--refused', '--evidence', 'sandbox has no order')
+  await shop.db.query({ text: 'update restores set recovering = false' })
+  return { dealer, orderId: orderId! }
+}
+
+const watchedOf = (dealer: string) =>
+  shop.db.query({ text: 'select supplier, other_suppliers from watched_items where tenant_id = $1', values: [dealer] })
+const orphansOf = (dealer: string) =>
+  shop.db.query({
+    text: 'select supplier, state from orphans where tenant_id = $1 order by supplier',
+    values: [dealer],
+  })
+
+test('an order settled as refused is watched at every supplier of its package, and each that delivers is an orphan', async () => {
+  const { dealer } = await refuseRestored('TWO_ROUTES')
+  expect(await watchedOf(dealer)).toEqual([{ supplier: 'sandbox', otherSuppliers: { silent: 'X-silent' } }])
+  const asked: [string, string][] = []
+  const answers = new Set(['silent'])
+  const suppliers = ['sandbox', 'silent'].map((name) => {
+    const query: Supplier['query'] = async (requests) => {
+      asked.push(...requests.map(({ productCode }): [string, string] => [name, productCode]))
+      return requests.map(() => (answers.has(name) ? deliver() : { kind: 'retry', message: 'not known' }))
+    }
+    return createScriptedSupplier(shop, { name, query }).supplied
+  })
+  const ask = async () => {
+    await shop.db.query({ text: 'update watched_items set due_at = now() where tenant_id = $1', values: [dealer] })
+    await askAboutWatched(withSuppliers(shop, ...suppliers))
+  }
+  await ask()
+  expect(asked.sort()).toEqual([
+    ['sandbox', 'X-sandbox'],
+    ['silent', 'X-silent'],
+  ])
+  expect(await orphansOf(dealer)).toEqual([{ supplier: 'silent', state: 'FOUND' }])
+  expect(await watchedOf(dealer)).toEqual([{ supplier: 'sandbox', otherSuppliers: {} }])
+  answers.add('sandbox')
+  await ask()
+  expect(await orphansOf(dealer)).toMatchObject([{ supplier: 'sandbox' }, { supplier: 'silent' }])
+  expect(await watchedOf(dealer)).toEqual([])
+})
+
+test('a sale that the list of the second supplier shows later is an orphan of the order that was settled as refused', async () => {
+  const { dealer, orderId } = await refuseRestored('LISTED_LATER')
+  const outcome = deliver() as Extract<Outcome, { kind: 'delivered' }>
+  async function* list(): AsyncGenerator<SupplierRecord> {
+    yield { key: `${orderNoOf(orderId)}-1`, iccid: outcome.esim.iccid, cancelled: false, time: new Date() }
+  }
+  const { supplied, deps } = createScriptedSupplier(shop, {
+    name: 'silent',
+    list,
+    query: async (requests) => requests.map(() => outcome),
+  })
+  expect(await compareSupplierList(deps, supplied, 0)).toBe(1)
+  expect(await orphansOf(dealer)).toEqual([{ supplier: 'silent', state: 'FOUND' }])
+  expect(await shop.db.query({ text: 'select from unclaimed_esims' })).toEqual([])
+  expect(await compareSupplierList(deps, supplied, 0)).toBe(0)
 })
 
 test('each comparison of a recovery covers the time since the backup, so that it names every unreadable entry', async () => {

@@ -109,7 +109,8 @@ async function findMissing({ source, target, tenantId }: Move): Promise<string[]
       `select distinct supplier as name from order_items where tenant_id = $1 and supplier is not null
        union select distinct supplier from profiles where tenant_id = $1
        union select distinct supplier from orphans where tenant_id = $1
-       union select distinct supplier from watched_items where tenant_id = $1`,
+       union select distinct supplier from watched_items where tenant_id = $1
+       union select jsonb_object_keys(other_suppliers) from watched_items where tenant_id = $1`,
       'select supplier as name from suppliers where supplier = any ($1)',
     ],
     'price plans (price plan)': [

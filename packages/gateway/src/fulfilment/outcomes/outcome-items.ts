@@ -222,6 +222,8 @@ export interface WatchedItem extends WatchedItemKey {
   supplier: string
   /** The product that was ordered there. */
   productCode: string | null
+  /** Others that may have delivered it too, with the product of each, e.g. `{"airalo": "jp-7"}`; null: none. */
+  otherSuppliers?: Readonly<Record<string, string>> | null
 }
 
 const DAY_MS = 86_400_000
@@ -231,10 +233,11 @@ const FIRST_ASK_MS = 60_000
 
 /** Makes reconciliation query the supplier about the item until it answers or the time is up. */
 export function watchItem(tx: Tx, tenantId: string, watched: WatchedItem, now: Date): void {
-  const { orderId, itemNo, purpose, supplier, productCode } = watched
+  const { orderId, itemNo, purpose, supplier, productCode, otherSuppliers = null } = watched
   tx.send({
-    text: `insert into watched_items (tenant_id, order_id, item_no, purpose, supplier, product_code, due_at, give_up_at)
-           values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict do nothing`,
+    text: `insert into watched_items (tenant_id, order_id, item_no, purpose, supplier, product_code, due_at, give_up_at,
+             other_suppliers)
+           values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict do nothing`,
     values: [
       tenantId,
       orderId,
@@ -244,13 +247,38 @@ export function watchItem(tx: Tx, tenantId: string, watched: WatchedItem, now: D
       productCode,
       new Date(now.getTime() + FIRST_ASK_MS),
       new Date(now.getTime() + WATCHED_MS),
+      otherSuppliers,
     ],
   })
 }
 
-export function unwatchItem(tx: Tx, tenantId: string, { orderId, itemNo, purpose }: WatchedItemKey): void {
-  tx.send({
-    text: `delete from watched_items where tenant_id = $1 and order_id = $2 and item_no = $3 and purpose = $4`,
-    values: [tenantId, orderId, itemNo, purpose],
+/** Ends the watch at one supplier, which has delivered. The others are still queried: each may have delivered. */
+export async function unwatchItem(
+  tx: Tx,
+  tenantId: string,
+  { orderId, itemNo, purpose }: WatchedItemKey,
+  supplier: string,
+): Promise<void> {
+  const key = 'tenant_id = $1 and order_id = $2 and item_no = $3 and purpose = $4'
+  const values = [tenantId, orderId, itemNo, purpose]
+  const [row] = await tx.query<{ supplier: string; otherSuppliers: Record<string, string> | null }>({
+    text: `select supplier, other_suppliers from watched_items where ${key} for update`,
+    values,
   })
+  const others = Object.entries(row?.otherSuppliers ?? {}).filter(([name]) => name !== supplier)
+  if (row?.supplier === supplier) {
+    const [next, ...rest] = others
+    if (next === undefined) tx.send({ text: `delete from watched_items where ${key}`, values })
+    else {
+      tx.send({
+        text: `update watched_items set supplier = $5, product_code = $6, other_suppliers = $7 where ${key}`,
+        values: [...values, ...next, Object.fromEntries(rest)],
+      })
+    }
+  } else if (row !== undefined) {
+    tx.send({
+      text: `update watched_items set other_suppliers = $5 where ${key}`,
+      values: [...values, Object.fromEntries(others)],
+    })
+  }
 }

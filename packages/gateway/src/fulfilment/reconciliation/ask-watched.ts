@@ -25,16 +25,22 @@ export const WATCHED: JobTable = {
   dueAt: 'due_at',
   longestWaitMs: WAIT_MS,
   claim: `attempts = attempts + 1, due_at = now() + interval '1 millisecond' * ${WAIT_MS}`,
-  columns: `job.tenant_id, job.order_id, job.item_no, job.purpose, job.supplier, job.product_code,
+  columns: `job.tenant_id, job.order_id, job.item_no, job.purpose, job.supplier, job.product_code, job.other_suppliers,
     ${latestReference({ tenantId: 'job.tenant_id', orderId: 'job.order_id', itemNo: 'job.item_no', supplier: 'job.supplier' })} as reference`,
 }
 
 /** Claims the watched items that are due and queries their suppliers. @returns how many were due */
 export async function askAboutWatched(deps: FulfilmentDeps): Promise<number> {
   const due = await claimJobs<WatchedJob>(deps.db, WATCHED, CLAIMED_MAX)
-  await askBySupplier(deps.clock, due, (job) => askAbout(deps, job))
+  await askBySupplier(deps.clock, due.flatMap(eachSupplier), (job) => askAbout(deps, job))
   await endWatches(deps)
   return due.length
+}
+
+/** One question for each supplier that may have delivered the item. Only the item's own has given us a reference. */
+function eachSupplier(job: WatchedJob): WatchedJob[] {
+  const others = Object.entries(job.otherSuppliers ?? {})
+  return [job, ...others.map(([supplier, productCode]) => ({ ...job, supplier, productCode, reference: null }))]
 }
 
 function askAbout(deps: FulfilmentDeps, job: WatchedJob): Promise<void> {
@@ -52,7 +58,7 @@ async function askForLateEsim(deps: FulfilmentDeps, job: WatchedJob): Promise<vo
   const answering = supplied.supplier.query([request], 'CHECK')
   const [outcome] = await answering.catch((): Outcome[] => [])
   if (!(await acceptFound(deps, tenantId, { orderId, itemNo, supplier: job.supplier }, outcome))) return
-  await deps.db.tx(async (tx) => unwatchItem(tx, tenantId, { orderId, itemNo, purpose: job.purpose }))
+  await deps.db.tx((tx) => unwatchItem(tx, tenantId, { orderId, itemNo, purpose: job.purpose }, job.supplier))
 }
 
 /** Ends watches whose time is up. */

@@ -117,18 +117,18 @@ interface ListedItem {
 
 const IS_OPERATORS = `(i.item_status = 'REVIEW' and i.in_doubt_at is null and i.retry_at is null)`
 
-/** Finds the item of a listed eSIM, even if another supplier delivered it while this one is in doubt or its eSIM is known. */
+/** Finds the item of a listed eSIM, even if another supplier delivered it while this one is in doubt, is watched, or its eSIM is known. */
 async function findItem(db: Db, supplied: ConfiguredSupplier, record: SupplierRecord): Promise<ListedItem | undefined> {
   const named = parseItemKey(record.key)
   if (named === undefined) return undefined
   const [item] = await db.query<Omit<ListedItem, 'orderId' | 'itemNo'>>({
     name: 'reconcile-own-item',
-    text: `select i.tenant_id, coalesce(w.product_code, i.product_code) as product_code,
+    text: `select i.tenant_id, coalesce(w.other_suppliers ->> $3, w.product_code, i.product_code) as product_code,
              i.item_status, ${IS_OPERATORS} as is_operators, k.known,
              ${latestReference({ tenantId: 'i.tenant_id', orderId: 'i.order_id', itemNo: 'i.item_no', supplier: '$3' })} as reference
            from tenants t join order_items i on i.tenant_id = t.tenant_id
            left join watched_items w on w.tenant_id = i.tenant_id and w.order_id = i.order_id and w.item_no = i.item_no
-             and w.purpose = 'DELIVERED_IN_DOUBT' and w.supplier = $3
+             and (w.purpose = 'DELIVERED_IN_DOUBT' and w.supplier = $3 or w.other_suppliers ? $3)
            cross join lateral (
              select exists (select from profiles p where p.tenant_id = i.tenant_id and p.order_id = i.order_id
                  and p.item_no = i.item_no and p.iccid = $4)

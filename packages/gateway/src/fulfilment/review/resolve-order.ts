@@ -1,5 +1,6 @@
 import { orderNoOf } from '@dealer-esim/contract'
 import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
+import type { CataloguePackage } from '#catalogue/catalogue.ts'
 import { parseEvidence } from '#orders/justification.ts'
 import { type LockedItem, type LockedOrder, lockWalletAndOrders } from '#orders/lock-orders.ts'
 import { itemKeyOf } from '#orders/order-item.ts'
@@ -91,7 +92,17 @@ export async function resolveOrder(
       batch.applyTransition(order, item, transitionOf(verdict, assigned[index], databaseNow), supplier)
       if (verdict.kind === 'refused' && mayArrive && supplier !== null) {
         const { itemNo, productCode } = item
-        watchItem(tx, tenantId, { orderId, itemNo, purpose: 'REFUNDED_IN_DOUBT', supplier, productCode }, databaseNow)
+        const isRestored = inDoubtAt === null
+        const otherSuppliers = isRestored ? otherSuppliersOf(order, item, catalogue.find(item.packageCode)) : null
+        const watched = {
+          orderId,
+          itemNo,
+          purpose: 'REFUNDED_IN_DOUBT',
+          supplier,
+          productCode,
+          otherSuppliers,
+        } as const
+        watchItem(tx, tenantId, watched, databaseNow)
       }
       if (verdict.kind === 'retry') Object.assign(item, { requestedAt: null, attempts: 1 })
     }
@@ -111,6 +122,20 @@ export async function resolveOrder(
   deps.wake.wake('webhooks')
   deps.wake.wake('fulfilment')
   return itemNos
+}
+
+/**
+ * After a restore, nobody knows at which supplier of the package the lost gateway bought. A top-up is bought where its eSIM is.
+ * @returns each other supplier with its product, or null if there is none
+ */
+function otherSuppliersOf(
+  { orderType }: LockedOrder,
+  { supplier }: LockedItem,
+  bought: CataloguePackage | undefined,
+): Record<string, string> | null {
+  const others = (bought?.routes ?? []).filter((route) => route.supplier !== supplier)
+  if (orderType === 'TOPUP' || others.length === 0) return null
+  return Object.fromEntries(others.map((route) => [route.supplier, route.productCode]))
 }
 
 function refuseOtherKind({ orderType }: LockedOrder, { kind }: ItemVerdict): void {

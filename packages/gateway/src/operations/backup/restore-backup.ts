@@ -174,7 +174,10 @@ async function restoreRows(request: RestoreRequest, header: BackupHeader): Promi
   }
 }
 
-/** In the schema of the backup: later migrations make each restore a recovery (0034). */
+/**
+ * In the schema of the backup: later migrations make each restore a recovery (0034), and give `paused_suppliers`, which nothing
+ * reads, a default (0038).
+ */
 const BEGIN_RECOVERY = `
   insert into restores (restore_id, backup_started_at, restored_at, paused_suppliers) values ($1, $2, now(), '{}')`
 

@@ -15,7 +15,7 @@ export interface RecoveryReport {
   /** null: the gateway is not in recovery. */
   recovery: Recovery | null
   suppliers: RecoverySupplier[]
-  /** Ours: orders that were open when the backup was made, and are still under review. */
+  /** Ours: orders that were open when the backup was made, and are still under review, with all suppliers that may have sold them. */
   openOrders: { tenantId: string; orderNo: string; suppliers: string[] }[]
   /** Ours: actions on eSIMs that were open when the backup was made, and that nobody has ended. */
   openActions: HeldAction[]
@@ -134,8 +134,11 @@ async function listSuppliers(deps: ReportDeps): Promise<RecoverySupplier[]> {
 
 async function listOpenOrders(db: Db, { restoredAt }: Recovery): Promise<RecoveryReport['openOrders']> {
   const rows = await db.query<{ tenantId: string; orderId: string; suppliers: string[] }>({
-    text: `select o.tenant_id, o.order_id, array_remove(array_agg(distinct i.supplier), null) as suppliers
+    text: `select o.tenant_id, o.order_id, array_remove(array_agg(distinct s.supplier), null) as suppliers
            from orders o join order_items i using (tenant_id, order_id)
+           cross join lateral (
+             select i.supplier
+             union select p.supplier from package_suppliers p where p.package_code = i.package_code and o.order_type = 'NEW') s
            where o.order_status in ('PAID', 'ALLOCATING', 'UNDER_REVIEW') and o.created_at <= $1
              and i.item_status in ('WAITING', 'ASKED', 'UNKNOWN', 'REVIEW')
            group by o.tenant_id, o.order_id order by o.tenant_id, o.order_id`,

@@ -15,8 +15,10 @@ const REASONS: Readonly<Record<string, string>> = {
   'packages/gateway/src/http/public/traveller/traveller-routes.ts': 'finds the owner of a traveller’s link by its key',
   'packages/gateway/src/http/console/people/me.ts': 'says whether the dealer of a person has a twin',
   'packages/gateway/src/http/console/tenants/test-twins.ts': 'the routes about one dealer’s twin',
-  'packages/gateway/src/cells/move/check-move.ts': 'refuses to move a dealer away from its twin',
+  'packages/gateway/src/cells/move/check-move.ts': 'finds a twin that a move would meet in the target',
   'packages/gateway/src/cli/kernel/cli-deps.ts': 'opens them for a command',
+  'packages/gateway/src/cli/tenants/moving-cells.ts': 'a twin moves with its dealer',
+  'packages/gateway/src/http/probes/probes-server.ts': 'tells the target of a move about a twin that leaves',
   'packages/gateway/src/cli/tenants/tenant-twin.ts': 'the commands about one dealer’s twin',
   'packages/gateway/src/cli/operations/master-key.ts': 'the twins’ secrets are rotated, too',
 }

@@ -1,4 +1,5 @@
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
+import { advisoryKey } from '@dealer-esim/lib/postgres/schema.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
 
 /**
@@ -9,6 +10,15 @@ import { Refusal } from '@dealer-esim/lib/refusal.ts'
  */
 export const isMoving = (tenantId: string): string =>
   `exists (select from tenant_moves held where held.tenant_id = ${tenantId} and held.held_until > now())`
+
+/** SQL: the key of the lock that `tenant move` holds while it runs. What may not happen during a move shares it. */
+export const moveLock = (tenantId: string): string => advisoryKey(`move ${tenantId}`)
+
+/**
+ * SQL: true from the beginning of a tenant's move to its end, and in a cell that the tenant has left.
+ */
+export const isBetweenCells = (tenantId: string): string =>
+  `exists (select from tenant_moves m where m.tenant_id = ${tenantId} and (m.direction = 'OUT' or m.state <> 'DONE'))`
 
 /**
  * SQL: true from a restore until an operator has released the tenant (operations/recovery). Until then nothing is bought,

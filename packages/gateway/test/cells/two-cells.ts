@@ -93,7 +93,7 @@ async function startCell(name: string, role: 'api' | 'all', folder: string): Pro
 }
 
 /** All rows of a tenant that a move copies, by table. */
-export async function rowsOf({ db }: TestCell, tenantId: string): Promise<Record<string, string[]>> {
+export async function rowsOf({ db }: Pick<TestCell, 'db'>, tenantId: string): Promise<Record<string, string[]>> {
   const rows: Record<string, string[]> = {}
   const shapes = await describeTables(
     db,

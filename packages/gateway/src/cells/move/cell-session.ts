@@ -15,6 +15,11 @@ export interface Move {
   target: MovingCell & ListedNodes
 }
 
+/** The move of a live dealer. Its test twin, which has a schema of its own in both cells, goes along in the same move. */
+export interface DealerMove extends Move {
+  twin?: Move | undefined
+}
+
 interface ListedNodes {
   /** API nodes from the cells file, through which the other cell reaches this one. */
   nodes: readonly CellNode[]

@@ -4,25 +4,25 @@ import { Refusal, shortList } from '@dealer-esim/lib/refusal.ts'
 import { findDeployment } from '#platform/deployment/ensure-deployment.ts'
 import { hasTwinsSchema, twinsSchemaOf } from '#platform/deployment/twins-schema.ts'
 import { migrationsFolder } from '#platform/package-root.ts'
-import type { Move, MovingCell } from './cell-session.ts'
+import type { DealerMove, Move, MovingCell } from './cell-session.ts'
 import { findMove } from './move-state.ts'
 
 /** The number of names that a message lists. */
 const NAMED_MAX = 10
 
 /** Finds what prevents a move, or what would be lost by it. @returns sentences that say what to do */
-export async function findObstacles(move: Move): Promise<string[]> {
-  const release = await findOtherRelease(move)
-  if (release.length > 0) return release // the other checks need identical tables in both cells
+export async function findObstacles(move: DealerMove): Promise<string[]> {
+  const both = move.twin === undefined ? [move] : [move, move.twin]
+  const releases = (await Promise.all(both.map(findOtherRelease))).flat()
+  if (releases.length > 0) return releases // the other checks need identical tables in both cells
   const found = await Promise.all([
-    findOtherKeys(move),
+    ...both.flatMap((each) => [findOtherKeys(each), findPresent(each)]),
     findRecovering(move),
-    findPresent(move),
-    findMissing(move),
+    findMissing(move), // a twin refers to packages and suppliers of the live dealers
     findOpenStock(move),
-    findTwin(move),
+    findFormerTwin(move),
   ])
-  return found.flat()
+  return [...new Set(found.flat())]
 }
 
 /**
@@ -133,16 +133,18 @@ async function findMissing({ source, target, tenantId }: Move): Promise<string[]
   return faults
 }
 
-/** The rows of a test twin stay in its cell, where nothing would find them once its dealer has left. */
-async function findTwin({ source, tenantId }: Move): Promise<string[]> {
-  const { db } = source
+/** A dealer has one twin: one that left the target with the dealer, and was deleted in its new cell, is still there. */
+async function findFormerTwin({ target, tenantId, twin }: DealerMove): Promise<string[]> {
+  const { db, name } = target
   const [schema] = await db.query<{ name: string }>({ text: 'select current_schema() as name' })
   if (!(await hasTwinsSchema(db, schema!.name))) return []
-  const [twin] = await db.query({
-    text: `select from ${twinsSchemaOf(schema!.name)}.twins where live_tenant_id = $1`,
-    values: [tenantId],
+  const [former] = await db.query({
+    text: `select from ${twinsSchemaOf(schema!.name)}.twins where live_tenant_id = $1 and tenant_id is distinct from $2`,
+    values: [tenantId, twin?.tenantId],
   })
-  return twin ? ['The dealer has a test twin: delete it (tenant twin delete), and create one in the new cell.'] : []
+  return former
+    ? [`Cell ${name} still has an earlier test twin of this dealer: remove it there (tenant move --clean).`]
+    : []
 }
 
 /**

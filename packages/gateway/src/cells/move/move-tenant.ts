@@ -5,7 +5,7 @@ import type { By } from '#platform/audit/audit.ts'
 import { PARTITIONED } from '#platform/retention/retention-table.ts'
 import { bringLedgerKeys } from '#wallet/books/bring-keys.ts'
 import type { KeyDeps } from '#wallet/books/ledger-keys.ts'
-import { inCell, type Move } from './cell-session.ts'
+import { type DealerMove, inCell, type Move } from './cell-session.ts'
 import { findObstacles, requireOneRelease } from './check-move.ts'
 import { copyTables, describeMove, type Shapes } from './copy-rows.ts'
 import { copyLateRequestIds, removeTenant } from './leftovers.ts'
@@ -17,8 +17,8 @@ export interface MoveDeps extends Pick<KeyDeps, 'ids' | 'cipher'> {
   by: By
   /** Receives a line about each step. */
   progress(line: string): void
-  /** Sends the dealer's requests to the target. Called as soon as the target serves the dealer. */
-  route(): Promise<void>
+  /** Sends the requests of the dealer, or of its twin, to the target. Called as soon as the target serves them. */
+  route(move: Move): Promise<void>
 }
 
 /** The report on a finished move. */
@@ -27,46 +27,64 @@ interface MoveReport extends Partial<Switched> {
 }
 
 /**
- * Moves a tenant, or continues a move that was interrupted at any step (state.ts lists them).
- * @throws Refusal that says what to do; nothing has then changed for the dealer
+ * Moves a dealer and its test twin, or continues a move that was interrupted at any step (move-state.ts lists them). Both are
+ * copied first. Then the dealer is switched over, which decides, and its twin immediately after it.
+ * @throws Refusal that says what to do; unless the dealer was switched over before, nothing has then changed for it
  */
-export async function moveTenant(deps: MoveDeps, move: Move): Promise<MoveReport> {
+export async function moveTenant(deps: MoveDeps, move: DealerMove): Promise<MoveReport> {
   const report: MoveReport = { rows: 0 }
-  if ((await findMove(move.source.db, move.tenantId))?.moveId !== move.moveId) await prepare(deps, move)
-  const { state } = (await findMove(move.source.db, move.tenantId))!
-  if (state === 'DONE') return report
-  const shapes = await describeMove(move.source)
-  if (state !== 'SWITCHED') {
-    await requireOneRelease(move)
-    await copyAll(deps, move, shapes, report)
-    Object.assign(report, await switchOver(deps, move, shapes))
-    await failpoint('move.source-closed')
+  const { twin } = move
+  await begin(deps, move)
+  const steps: Step[] = []
+  for (const each of twin === undefined ? [move] : [move, twin]) {
+    const { state } = (await findMove(each.source.db, each.tenantId))!
+    if (state === 'DONE') continue
+    const progress = (line: string) => deps.progress(each === twin ? `test twin: ${line}` : line)
+    const isSwitched = state === 'SWITCHED'
+    steps.push({ deps: { ...deps, progress }, move: each, shapes: await describeMove(each.source), isSwitched })
   }
-  await openTarget(move.target, move)
-  await failpoint('move.target-opened')
-  deps.progress(`cell ${move.target.name} serves the dealer`)
-  await deps.route()
-  await failpoint('move.routed')
-  await finish(deps, move, shapes)
+  for (const step of steps) if (!step.isSwitched) report.rows += await copyAll(step)
+  for (const step of steps) {
+    const switched = await serveFromTarget(step)
+    if (step.move === move) Object.assign(report, switched)
+  }
+  for (const step of steps.toReversed()) await finish(step)
   return report
 }
 
-async function prepare({ ids, by, progress }: MoveDeps, move: Move): Promise<void> {
+/** What a tenant's move needs: the dealer's, or its twin's. */
+interface Step {
+  deps: MoveDeps
+  move: Move
+  shapes: Shapes
+  isSwitched: boolean
+}
+
+/** Records the moves in the source unless an earlier command has. */
+async function begin({ ids, by, progress }: MoveDeps, move: DealerMove): Promise<void> {
+  const both = move.twin === undefined ? [move] : [move, move.twin]
+  const known = await Promise.all(both.map(({ source, tenantId }) => findMove(source.db, tenantId)))
+  const beginning = both.filter(({ moveId }, index) => known[index]?.moveId !== moveId)
+  if (beginning.length === 0) return
   const obstacles = await findObstacles(move)
   if (obstacles.length > 0) throw new Refusal(409, 'CANNOT_MOVE', obstacles.join(' '))
-  await inCell(move.source, move.tenantId, async (tx) => {
-    tx.send({ text: `delete from tenant_moves where tenant_id = $1 and state = 'DONE'`, values: [move.tenantId] })
-    insertMove(tx, move, 'OUT', by.actor)
-    auditMove(tx, ids, move, by, 'tenant.move_out')
-  })
-  await failpoint('move.prepared')
+  for (const each of beginning) {
+    await inCell(each.source, each.tenantId, async (tx) => {
+      tx.send({ text: `delete from tenant_moves where tenant_id = $1 and state = 'DONE'`, values: [each.tenantId] })
+      insertMove(tx, each, 'OUT', by.actor)
+      auditMove(tx, ids, each, by, 'tenant.move_out')
+    })
+    await failpoint('move.prepared')
+  }
   progress(`checked: cell ${move.target.name} can take the dealer`)
 }
 
-/** Does everything that may take hours. The source serves the tenant as usual. */
-async function copyAll(deps: MoveDeps, move: Move, shapes: Shapes, report: MoveReport): Promise<void> {
+/** Does everything that may take hours. The source serves the tenant as usual. @returns the number of rows */
+async function copyAll({ deps, move, shapes }: Step): Promise<number> {
   const { by, progress } = deps
   const { source, target, tenantId, moveId } = move
+  let copied = 0
+  await requireOneRelease(move)
   if ((await findMove(target.db, tenantId))?.moveId !== moveId) {
     await removeTenant(target, tenantId) // an earlier move may have left rows there
     await target.db.tx(async (tx) => insertMove(tx, move, 'IN', by.actor))
@@ -77,12 +95,28 @@ async function copyAll(deps: MoveDeps, move: Move, shapes: Shapes, report: MoveR
   await setState(move, 'COPYING')
   await failpoint('move.guarded')
   await copyTables(move, shapes, (table, rows) => {
-    report.rows += rows
+    copied += rows
     if (rows > 0) progress(`copied ${table}: ${rows} rows`)
   })
   // Before the comparison, which verifies in both cells what the source has signed.
   await bringLedgerKeys(deps, source, target)
   await failpoint('move.copied')
+  return copied
+}
+
+/** Closes the source and opens the target. */
+async function serveFromTarget({ deps, move, shapes, isSwitched }: Step): Promise<Partial<Switched>> {
+  let switched: Partial<Switched> = {}
+  if (!isSwitched) {
+    switched = await switchOver(deps, move, shapes)
+    await failpoint('move.source-closed')
+  }
+  await openTarget(move.target, move)
+  await failpoint('move.target-opened')
+  deps.progress(`cell ${move.target.name} serves the dealer`)
+  await deps.route(move)
+  await failpoint('move.routed')
+  return switched
 }
 
 const HOUR_MS = 3_600_000
@@ -104,7 +138,7 @@ async function createPartitionsOf({ source, target }: Move): Promise<void> {
   }
 }
 
-async function finish({ ids, by, progress }: MoveDeps, move: Move, shapes: Shapes): Promise<void> {
+async function finish({ deps: { ids, by, progress }, move, shapes }: Step): Promise<void> {
   const { source, target, tenantId } = move
   await requireOneRelease(move)
   await copyLateRequestIds(move, shapes)

@@ -16,7 +16,7 @@ interface MovedTable {
 /** The tables in copying order: each one after the tables that it references. */
 export const MOVED_TABLES: readonly MovedTable[] = [
   { table: 'tenants', again: 'update' },
-  ...replaced('tenant_secrets', 'tenant_keys', 'brands', 'brand_pictures'),
+  ...replaced('twins', 'tenant_secrets', 'tenant_keys', 'brands', 'brand_pictures'),
   { table: 'wallets', again: 'update' },
   { table: 'people', again: 'update' },
   ...replaced('tenant_price_plans', 'tenant_price_groups', 'tenant_prices', 'notes', 'webhook_endpoints'),
@@ -77,7 +77,6 @@ export const EXEMPT_TABLES: Readonly<Record<string, string>> = {
   daily_orders: 'computed in the target from the copied orders',
   supplier_questions: 'suppliers are asked by the cell that has the eSIM; the target polls them',
   trial_dealers: 'trial data of a local gateway',
-  twins: 'empty in the schema of live dealers',
   tenant_moves: 'each cell has its own row about the move',
   tenant_move_changes: 'what the source has yet to copy',
   sessions: 'people sign in again at the console of the new cell',

@@ -111,7 +111,7 @@ export async function createAdminDeps(): Promise<OpenDeps> {
  * @throws StartRefused if the schema may not be created
  */
 export async function withTwins<Result>(
-  { config, databaseUrl: url, db }: AdminDeps,
+  { config, databaseUrl: url, db }: Pick<AdminDeps, 'config' | 'databaseUrl' | 'db'>,
   options: { create: boolean },
   work: (twins: AdminDeps | undefined) => Promise<Result>,
 ): Promise<Result> {

@@ -9,7 +9,7 @@ import sql, { raw } from 'sql-template-tag'
 import { type AuditEntry, audit, type By } from '#platform/audit/audit.ts'
 import type { Config } from '#platform/config/config.ts'
 import { requireKnownByAll } from '#platform/deployment/live-releases.ts'
-import { isMoving } from '#platform/held-tenants.ts'
+import { isBetweenCells, moveLock } from '#platform/held-tenants.ts'
 import { insertSecret } from '#tenants/app-secret.ts'
 import { type Credentials, createAppKey } from '#tenants/create-tenant.ts'
 import { lockWallet } from '#wallet/ledger/lock-wallets.ts'
@@ -41,26 +41,25 @@ export async function createTwin(
   typedId: string,
   by: By,
 ): Promise<Credentials> {
-  const dealer = await readDealer(live.db, typedId)
+  const dealer = await readDealer(live.db, requireUuid(typedId, 'tenant'))
   await requireKnownByAll(live.db, 'test twins')
   const twins = await openTwins()
   const tenantId = twins.ids.uuid()
   const appKey = createAppKey(twins.ids, 'ak', twins.config)
-  const { appSecret } = await twins.db
-    .tx(async (tx) => {
-      tx.send(sql`
-        insert into tenants (tenant_id, app_key, tenant_name, currency_code)
-        values (${tenantId}, ${appKey}, ${dealer.clientName}, ${dealer.currencyCode})`)
-      tx.send(sql`insert into twins (tenant_id, live_tenant_id) values (${tenantId}, ${dealer.tenantId})`)
-      const secret = insertSecret(tx, twins, tenantId)
-      await openWallet(tx, twins.ids, { tenantId, currencyCode: dealer.currencyCode }, by)
-      return secret
-    })
-    .catch((error) => {
-      if (sqlState(error) === UNIQUE_VIOLATION)
-        throw new Refusal(409, 'TWIN_EXISTS', 'The dealer has a test twin already.')
-      throw error
-    })
+  const insert = async (tx: Tx) => {
+    tx.send(sql`
+      insert into tenants (tenant_id, app_key, tenant_name, currency_code)
+      values (${tenantId}, ${appKey}, ${dealer.clientName}, ${dealer.currencyCode})`)
+    tx.send(sql`insert into twins (tenant_id, live_tenant_id) values (${tenantId}, ${dealer.tenantId})`)
+    const secret = insertSecret(tx, twins, tenantId)
+    await openWallet(tx, twins.ids, { tenantId, currencyCode: dealer.currencyCode }, by)
+    return secret
+  }
+  const { appSecret } = await inItsCell(live, dealer.tenantId, () => twins.db.tx(insert)).catch((error) => {
+    if (sqlState(error) === UNIQUE_VIOLATION)
+      throw new Refusal(409, 'TWIN_EXISTS', 'The dealer has a test twin already.')
+    throw error
+  })
   await auditLive(live, dealer.tenantId, { action: 'tenant.create_twin', after: { twinId: tenantId, appKey } }, by)
   live.wake.wake('settings')
   return { tenantId, appKey, appSecret }
@@ -80,10 +79,12 @@ export async function resetTwin(
   by: By,
 ): Promise<TwinView> {
   const twin = await getTwin(twins, typedId)
-  await endTwin(twins!.db, twin.tenantId, 'KEEP_CREDENTIALS', async (tx) => {
-    await openWallet(tx, twins!.ids, twin, by)
-    tx.send(sql`update twins set resets = resets + 1 where tenant_id = ${twin.tenantId}`)
-  })
+  await inItsCell(live, twin.liveTenantId, () =>
+    endTwin(twins!.db, twin.tenantId, 'KEEP_CREDENTIALS', async (tx) => {
+      await openWallet(tx, twins!.ids, twin, by)
+      tx.send(sql`update twins set resets = resets + 1 where tenant_id = ${twin.tenantId}`)
+    }),
+  )
   const entry = { action: 'tenant.reset_twin', after: { twinId: twin.tenantId, resets: twin.resets + 1 } } as const
   await auditLive(live, twin.liveTenantId, entry, by)
   return getTwin(twins, typedId)
@@ -97,22 +98,37 @@ export async function deleteTwin(
   by: By,
 ): Promise<TwinView> {
   const twin = await getTwin(twins, typedId)
-  await endTwin(twins!.db, twin.tenantId, 'DELETE')
+  await inItsCell(live, twin.liveTenantId, () => endTwin(twins!.db, twin.tenantId, 'DELETE'))
   const before = { twinId: twin.tenantId, appKey: twin.appKey }
   await auditLive(live, twin.liveTenantId, { action: 'tenant.delete_twin', before }, by)
   return twin
 }
 
-/** @throws Refusal if there is no such dealer, or it is being moved */
-async function readDealer(db: Db, typedId: string) {
-  const tenantId = requireUuid(typedId, 'tenant')
-  const [dealer] = await db.query<{ clientName: string; currencyCode: string; isMoving: boolean }>(sql`
-    select tenant_name as client_name, currency_code, ${raw(isMoving('tenants.tenant_id'))} as is_moving
-    from tenants where tenant_id = ${tenantId}`)
+/**
+ * Runs `work` while no command moves the dealer with its twin, so that a move finds a whole twin or none.
+ * @throws Refusal
+ */
+function inItsCell<Result>({ db }: SchemaDeps, liveTenantId: string, work: () => Promise<Result>): Promise<Result> {
+  return db.tx(async (tx) => {
+    const [lock] = await tx.query<{ isShared: boolean }>(
+      sql`select pg_try_advisory_xact_lock_shared(${raw(moveLock(liveTenantId))}) as is_shared`,
+    )
+    const moves = await tx.query(sql`select where ${raw(isBetweenCells(`'${liveTenantId}'`))}`)
+    if (lock!.isShared && moves.length === 0) return work()
+    throw new Refusal(
+      409,
+      'BEING_MOVED',
+      'The dealer is being moved, or was moved, to another cell. Do this in its new cell once the move has ended.',
+    )
+  })
+}
+
+/** @throws Refusal if there is no such dealer */
+async function readDealer(db: Db, tenantId: string) {
+  const [dealer] = await db.query<{ clientName: string; currencyCode: string }>(sql`
+    select tenant_name as client_name, currency_code from tenants where tenant_id = ${tenantId}`)
   if (!dealer) throw notFound('tenant', tenantId)
-  if (dealer.isMoving)
-    throw new Refusal(409, 'BEING_MOVED', 'The dealer is being moved: create the test twin in its new cell.')
-  return { tenantId, clientName: dealer.clientName, currencyCode: dealer.currencyCode }
+  return { tenantId, ...dealer }
 }
 
 /** A wallet with the opening balance as its first entry. */

@@ -24,7 +24,7 @@ export function twinsSchemaOf(schema: string): string {
 }
 
 /** The configuration of the twins' dependencies. */
-export function twinConfigOf(config: Config): Config {
+export function twinConfigOf<Given extends Config>(config: Given): Given {
   return {
     ...config,
     mode: 'TEST',

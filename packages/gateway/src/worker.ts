@@ -96,6 +96,7 @@ function startTwinLoops(twins: Deps, live: Deps): Running[] {
     webhooksLoop(twins),
     replayLoop(twins),
     ledgerLoop(twins),
+    booksLoop(twins),
     arrivalLoop(twins),
     deliveryLoop(twins),
     mailLoop(twins, live),

@@ -30,6 +30,8 @@ export interface TrustedCheckpoint {
   isContinued: boolean
   /** The size after a restore that explains why the ledger is shorter than the last checkpoint, or goes on otherwise. */
   restoredAt: number | undefined
+  /** True if the test twin was reset since the remembered checkpoint: nothing of the ledger before can be compared. */
+  wasReset: boolean
 }
 
 /** A checkpoint as the gateway shows it now: the answers of `ledger/checkpoint` and `ledger/keys`. */
@@ -40,11 +42,13 @@ export interface ShownCheckpoint extends KeysAnswer {
 /**
  * A genuine checkpoint that belongs to the remembered tree, or an explanation.
  * @param consistencyOf answers `ledger/consistency`
+ * @param isTest the account is a test twin, whose ledger a reset begins again under another name
  */
 export async function trustCheckpoint(
   { note, keys, restores }: ShownCheckpoint,
   remembered: Partial<Remembered>,
   consistencyOf: (sizes: ConsistencyRequest) => Promise<ConsistencyAnswer>,
+  isTest = false,
 ): Promise<TrustedCheckpoint | { verdict: Verdict; message: string }> {
   const pinnedKey = remembered.pinnedKey ?? keys.find(({ endorsement }) => endorsement === null)?.publicKey
   if (pinnedKey === undefined)
@@ -56,11 +60,12 @@ export async function trustCheckpoint(
       verdict: 'DIFFERS',
       message: 'The checkpoint is not signed by a key that follows from the one seen first.',
     }
-  const genuine = { checkpoint, note, pinnedKey, last: undefined, isContinued: true, restoredAt: undefined }
+  const genuine = { checkpoint, note, pinnedKey, last: undefined, isContinued: true, restoredAt: undefined, wasReset: false }
   if (remembered.note === undefined) return genuine
   const last = await verifyCheckpoint(remembered.note, trusted)
   if (last === undefined)
     return { verdict: 'CANNOT_TELL', message: 'The last checkpoint is not signed by a key that is trusted.' }
+  if (isTest && isAfterReset(last.origin, checkpoint.origin)) return { ...genuine, wasReset: true }
   if (last.origin !== checkpoint.origin)
     return { verdict: 'DIFFERS', message: `The ledger is called ${checkpoint.origin}; it was ${last.origin}.` }
   if (last.treeSize <= checkpoint.treeSize) {
@@ -73,4 +78,16 @@ export async function trustCheckpoint(
     if (restore && restore.time > last.createTime) return { ...genuine, last, restoredAt: restore.treeSize }
   }
   return { ...genuine, last, isContinued: false }
+}
+
+/** True if a ledger is that of the same test twin after more resets, such as `…/test/2` after `…/test/1`. */
+function isAfterReset(before: string, after: string): boolean {
+  const [nameBefore, resetsBefore] = parseOrigin(before)
+  const [nameAfter, resetsAfter] = parseOrigin(after)
+  return nameBefore === nameAfter && resetsBefore < resetsAfter
+}
+
+function parseOrigin(origin: string): [name: string, resets: number] {
+  const [, name, resets] = /^(.*)\/test\/(\d{1,9})$/.exec(origin) ?? []
+  return name === undefined ? [origin, 0] : [name, Number(resets)]
 }

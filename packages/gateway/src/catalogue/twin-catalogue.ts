@@ -3,10 +3,8 @@ import { type Buyer, type Catalogue, type CataloguePackage, createCatalogue, typ
 import { coverageOf } from './coverage.ts'
 import { sandboxPackages } from './demo/demo-packages.ts'
 import type { PackageDocument } from './packages/package-document.ts'
+import { RESERVED_PREFIX } from './packages/put-packages.ts'
 import type { CatalogueChanges } from './snapshot/load-snapshot.ts'
-
-/** Package codes that begin with it are the sandbox's own (demo/demo-packages.ts). */
-const RESERVED = 'SANDBOX_'
 
 export interface TwinCatalogueDeps {
   live: { db: Db; databaseClock: { now(): number } }
@@ -54,7 +52,7 @@ function twinSnapshot(snapshot: Snapshot, liveIdOf: (twinId: string) => string):
  */
 function deliveredBySandbox(changes: CatalogueChanges, isFirst: boolean): CatalogueChanges {
   const packages = changes.packages
-    .filter(({ packageCode }) => !packageCode.startsWith(RESERVED))
+    .filter(({ packageCode }) => !packageCode.startsWith(RESERVED_PREFIX))
     .map((item) => ({ ...item, routes: item.routes.map(({ supplier }) => sandboxRoute(supplier, item.packageCode)) }))
   return { ...changes, packages: isFirst ? [...packages, ...sandboxPackages().map(inEveryCurrency)] : packages }
 }

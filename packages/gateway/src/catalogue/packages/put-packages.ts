@@ -4,6 +4,7 @@ import { recordset } from '@dealer-esim/lib/postgres/columns.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
 import { type AuditEntry, auditAll, type By } from '#platform/audit/audit.ts'
+import { findDeployment } from '#platform/deployment/ensure-deployment.ts'
 import { invalidField } from '../catalogue-checks.ts'
 import { changeCatalogue } from '../catalogue-version.ts'
 import { coverageId, coverageOf } from '../coverage.ts'
@@ -13,6 +14,9 @@ import { differingMembers, type PackageChange, pickDifferences } from './package
 import type { PackageDocument } from './package-document.ts'
 import { findDocuments, listDocumentBatches, type PackageFilter } from './read-packages.ts'
 import { writePackages } from './write-packages.ts'
+
+/** Package codes that begin with it are the sandbox's own (demo/demo-packages.ts), which every test twin sees. */
+export const RESERVED_PREFIX = 'SANDBOX_'
 
 /** The dependencies of catalogue changes. */
 export interface ChangeDeps {
@@ -58,6 +62,7 @@ export async function putPackages(
       if (codes.indexOf(codes[i]!) < i) throw invalidField('packageCode', `${codes[i]} is listed twice: remove one.`)
       changes.push({ before, after: merged.document })
     }
+    await refuseReserved(tx, changes)
     const owners = await findSlugOwners(tx, changes)
     const taken = changes.find(({ after }) => (owners.get(after.slug) ?? after.packageCode) !== after.packageCode)
     if (taken)
@@ -69,6 +74,16 @@ export async function putPackages(
       throw invalidPackage(after.packageCode, faults)
     return applyChanges(tx, deps, stamp, changes, by)
   })
+}
+
+/** Codes of the sandbox are sold only where dealers have no money: a test twin would see another package under such a code. */
+async function refuseReserved(tx: Tx, changes: readonly PackageChange[]): Promise<void> {
+  const added = changes.find(({ before, after }) => !before && after.packageCode.startsWith(RESERVED_PREFIX))
+  if (added === undefined || (await findDeployment(tx))?.kind !== 'production') return
+  throw invalidField(
+    'packageCode',
+    `${added.after.packageCode} is reserved: codes that begin with ${RESERVED_PREFIX} are test packages of the sandbox. Choose another code.`,
+  )
 }
 
 async function checkRevision(tx: Tx, packageCode: string, revision: Date): Promise<void> {

@@ -48,6 +48,7 @@ const PROGRESS_ROWS = 100_000
 
 const NOT_INCLUDED = [
   'the master key, without which nobody can use the backup: keep it in a safe, apart from the backups (--print-key prints it)',
+  'test twins, which hold no money: dealers create new ones after a restore',
   'the configuration (/etc/dealer-esim/environment), certificates, and the files that variables name',
   'what is sold from this moment on: archive the write-ahead log to lose nothing (docs/recovery.md)',
 ]

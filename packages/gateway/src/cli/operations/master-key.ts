@@ -17,8 +17,15 @@ function show(masterKey: Command, context: AdminContext): void {
       'Show the fingerprints of the keys, whether a rotation is in progress, and which keys the connected gateways know.',
     )
     .action(() =>
-      context.withDeps(async ({ db, cipher }) => {
-        const state = await getKeyState(db, cipher)
+      context.withDeps(async (deps) => {
+        const { db, cipher } = deps
+        const ofDealers = await getKeyState(db, cipher)
+        const ofTwins = await withTwins(
+          deps,
+          { create: false },
+          async (twins) => twins && getKeyState(twins.db, cipher),
+        )
+        const state = { ...ofDealers, outdated: ofDealers.outdated + (ofTwins?.outdated ?? 0) }
         const { fingerprint, configured, rotatingTo, keyIds, outdated, connected } = state
         const key = (whole: string, id: string | null) => (id === null ? whole : `${id} (fingerprint ${whole})`)
         const summary = fields([

@@ -125,14 +125,27 @@ function ifUndefinedTable(error: unknown): { rows: object[] } {
 
 const UNDEFINED_TABLE = '42P01'
 
-/** @throws Refusal if a gateway has used the database */
+/** @throws Refusal if a gateway has used the database, or has left test twins of dealers that the backup may not have */
 async function requireUnused(client: pg.Client, schema: string): Promise<void> {
   const { rows } = await client.query('select from deployment').catch(ifUndefinedTable)
-  if (rows.length === 0) return
+  if (rows.length === 0) return requireNoTwins(client, schema)
   throw new Refusal(
     409,
     'DATABASE_IN_USE',
     `The schema ${schema} of this database belongs to a gateway, whose data a restore would replace. Create an empty database, set DATABASE_URL to it, and restore there. Nothing was changed.`,
+  )
+}
+
+/** A backup has no test twins, and those of another time would have other dealers. */
+async function requireNoTwins(client: pg.Client, schema: string): Promise<void> {
+  const { rows } = await client.query(`select nspname as name from pg_namespace where nspname = $1 || '_twins'`, [
+    schema,
+  ])
+  if (rows.length === 0) return
+  throw new Refusal(
+    409,
+    'TWINS_LEFT',
+    `This database still has the test twins of another gateway, in the schema ${rows[0].name}. Drop that schema, or restore into an empty database. Nothing was changed.`,
   )
 }
 

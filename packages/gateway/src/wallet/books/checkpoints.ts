@@ -157,11 +157,16 @@ async function readTime(tx: Tx): Promise<{ now: Date; hour: Date; month: Date }>
   return time!
 }
 
-/** The tree's name in its checkpoints: given once, whatever becomes of PUBLIC_URL and of the tenant's cell. */
+/**
+ * The tree's name in its checkpoints: given once, whatever becomes of PUBLIC_URL and of the tenant's cell. A reset of a test twin
+ * begins another tree, with another name: `esim.example.com/<tenantId>/test/2`.
+ */
 async function nameTree(tx: Tx, { links, config }: CheckpointDeps, tenantId: string): Promise<string> {
   const origin = `${new URL(links.publicUrl).hostname}/${tenantId}`
   const [row] = await tx.query<{ origin: string }>(sql`
-    update ledger_trees set origin = coalesce(origin, ${origin}),
+    update ledger_trees set
+      origin = coalesce(origin, ${origin} || coalesce((
+        select '/test/' || resets from twins where twins.tenant_id = ledger_trees.tenant_id and resets > 0), '')),
       cells = case when ${config.cellName} = any (cells) then cells else cells || ${config.cellName}::text end
     where tenant_id = ${tenantId} returning origin`)
   return row!.origin

@@ -23,6 +23,8 @@ export interface AuditState extends Partial<Remembered> {
 }
 
 interface AuditInput {
+  /** The account is a test twin, whose ledger a reset begins again. */
+  isTest: boolean
   state: AuditState | undefined
   orders: readonly OwnOrder[] | undefined
   newOnly: boolean
@@ -37,6 +39,8 @@ export interface AuditResult {
   compared: number
   /** Set if entries after this one were lost in a restore, of which the gateway has signed a record. */
   restoredAt: number | undefined
+  /** True if the test twin was reset since the last audit: nothing of the ledger before can be compared. */
+  wasReset: boolean
 }
 
 const PAGE_SIZE = 500
@@ -49,13 +53,16 @@ const PAGE_SIZE = 500
  * 3. Their hashes are those of the last audit, as far as that went, and lead to the checkpoint's root.
  * 4. The dealer's own orders are the ledger's, with their amounts.
  */
-export async function auditBooks(client: DealerEsim, { state, orders, newOnly }: AuditInput): Promise<AuditResult> {
+export async function auditBooks(
+  client: DealerEsim,
+  { state, isTest, orders, newOnly }: AuditInput,
+): Promise<AuditResult> {
   const before: AuditState = state ?? { leaves: [], balance: 0 }
   const shown = { note: (await client.checkpoint()).note, ...(await client.ledgerKeys()) }
-  const found = await trustCheckpoint(shown, before, (sizes) => client.consistency(sizes))
+  const found = await trustCheckpoint(shown, before, (sizes) => client.consistency(sizes), isTest)
   if ('message' in found) return cannotTell(before, found.message, found.verdict)
-  const { checkpoint, note, pinnedKey, restoredAt } = found
-  const known = before.leaves.slice(0, restoredAt ?? before.leaves.length)
+  const { checkpoint, note, pinnedKey, restoredAt, wasReset } = found
+  const known = wasReset ? [] : before.leaves.slice(0, restoredAt ?? before.leaves.length)
   const skipped = newOnly && restoredAt === undefined ? known.length : 0
   const entries = await readEntries(client, skipped, checkpoint.treeSize)
   const balanceBefore = skipped === 0 ? 0 : before.balance
@@ -74,11 +81,12 @@ export async function auditBooks(client: DealerEsim, { state, orders, newOnly }:
     state: { pinnedKey, note, leaves, balance },
     compared,
     restoredAt,
+    wasReset,
   }
 }
 
 function cannotTell(state: AuditState, message: string, verdict: Verdict): AuditResult {
-  return { verdict, finding: { entryNo: null, message }, state, compared: 0, restoredAt: undefined }
+  return { verdict, finding: { entryNo: null, message }, state, compared: 0, restoredAt: undefined, wasReset: false }
 }
 
 /** The entries after the first `skipped` ones, oldest first, up to number `last`. */

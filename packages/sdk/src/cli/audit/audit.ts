@@ -1,3 +1,4 @@
+import { isTestAppKey } from '@dealer-esim/contract'
 import type { Command } from 'commander'
 import type { Context } from '../context.ts'
 import { AlreadyReported, EXIT } from '../exit-codes.ts'
@@ -23,10 +24,10 @@ export function auditCommand(program: Command, context: () => Context): void {
     .option('--new-only', 'read only new entries: then earlier ones are not compared again')
     .addHelpText('after', HELP)
     .action(async ({ state: stateFile, orders: ordersFile, newOnly = false }: AuditOptions) => {
-      const { client, print, io } = context()
+      const { client, credentials, print, io } = context()
       const orders = ordersFile === undefined ? undefined : await readOrders(io.cwd, ordersFile)
       const state = stateFile === undefined ? undefined : await readState(io.cwd, stateFile)
-      const result = await auditBooks(client(), { state, orders, newOnly })
+      const result = await auditBooks(client(), { state, isTest: isTestAppKey(credentials().appKey), orders, newOnly })
       // A ledger that differs leaves the state as it is, so that the next audit finds the same.
       if (result.verdict === 'EQUAL' && stateFile !== undefined) await writeState(io.cwd, stateFile, result.state)
       print(describe(result), documentOf(result))
@@ -35,18 +36,29 @@ export function auditCommand(program: Command, context: () => Context): void {
     })
 }
 
-function describe({ verdict, finding, state, restoredAt, compared }: AuditResult): string {
+function describe({ verdict, finding, state, restoredAt, wasReset, compared }: AuditResult): string {
   const lines = finding === undefined ? [] : [`${finding.message}\n`]
   if (restoredAt !== undefined)
     lines.unshift(`Restored at entry ${restoredAt}: the operator has signed a record of it.\n`)
+  if (wasReset)
+    lines.unshift(
+      'The test twin was reset since the last audit: this is another ledger, audited from its first entry.\n',
+    )
   if (verdict === 'EQUAL')
     lines.push(`Equal: ${state.leaves.length} entries, ${compared} compared with the last audit.\n`)
   else lines.push(verdict === 'DIFFERS' ? 'The ledger differs.\n' : 'This audit cannot tell.\n')
   return lines.join('')
 }
 
-function documentOf({ verdict, finding, state, restoredAt, compared }: AuditResult): object {
-  return { verdict, entries: state.leaves.length, compared, restoredAt: restoredAt ?? null, finding: finding ?? null }
+function documentOf({ verdict, finding, state, restoredAt, wasReset, compared }: AuditResult): object {
+  return {
+    verdict,
+    entries: state.leaves.length,
+    compared,
+    restoredAt: restoredAt ?? null,
+    wasReset,
+    finding: finding ?? null,
+  }
 }
 
 const HELP = `

@@ -1,5 +1,7 @@
 import { join } from 'node:path'
+import type { OperationName } from '@dealer-esim/contract'
 import { advisoryKey } from '@dealer-esim/lib/postgres/schema.ts'
+import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import { seedDemoCatalogue } from './catalogue/demo/seed-catalogue.ts'
 import type { Deps } from './deps.ts'
 import { ensureFirstOperator, FIRST_OPERATOR } from './people/manage-people.ts'
@@ -7,7 +9,8 @@ import { consoleUrlOf, localSignInLink } from './people/personal-link.ts'
 import { SYSTEM } from './platform/audit/audit.ts'
 import { type LocalAccess, localAccessFile, readLocalAccess, writeLocalAccess } from './platform/config/local-access.ts'
 import { createTenant } from './tenants/create-tenant.ts'
-import { findTenant } from './tenants/tenant.ts'
+import { createKey, listKeys } from './tenants/keys/manage-keys.ts'
+import { findByAppKey, findTenant } from './tenants/tenant.ts'
 import { topUp } from './wallet/ledger/top-up-wallet.ts'
 
 const CLIENT_NAME = 'Demo dealer'
@@ -36,16 +39,50 @@ export async function printLocalAccess(deps: Deps, baseUrl: string): Promise<voi
   const { dataDir } = deps.config
   const firstPassword = await ensureFirstOperator(deps)
   const consolePassword = firstPassword ?? readLocalAccess(dataDir).consolePassword
+  const agentKey = await ensureAgentKey(deps, tenantId)
   const access: LocalAccess = {
     baseUrl,
     appKey: tenant.appKey,
     appSecret: tenant.secrets[0]!.secret,
+    ...(agentKey && { agentKey }),
     ...(deps.config.console === 'on' && consoleAccess(deps, consoleUrlOf({ ...deps.links, publicUrl: baseUrl }))),
     consoleUser: FIRST_OPERATOR,
     ...(consolePassword ? { consolePassword } : {}),
   }
   writeLocalAccess(dataDir, access)
   process.stdout.write(banner(access, firstPassword ?? '(unchanged, see the file below)', dataDir))
+}
+
+/** As docs/agents.md recommends for agents: what `dealer-esim mcp` calls, and limits that an agent cannot exceed. */
+const AGENT_KEY = {
+  label: 'agent',
+  operations: [
+    ...(['health', 'account/balance', 'account/statement', 'package/list', 'location/list', 'order/list'] as const),
+    ...(['esim/order', 'esim/topup', 'esim/query', 'esim/profile/list', 'esim/usage/query'] as const),
+    ...(['esim/cancel', 'esim/action/query'] as const),
+  ] satisfies OperationName[],
+  perOrderMax: 500_000n, // 50.00
+  perDayMax: 2_000_000n, // 200.00
+}
+
+/** Finds the demo dealer's key for agents, or creates it. @returns undefined if it cannot have one now */
+async function ensureAgentKey(deps: Deps, tenantId: string): Promise<LocalAccess['agentKey']> {
+  const found = await findAgentKey(deps, tenantId)
+  if (found) return found
+  try {
+    return await createKey(deps, tenantId, AGENT_KEY, SYSTEM)
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    // Another node has just created it, or a gateway of a release without keys is running.
+    return findAgentKey(deps, tenantId)
+  }
+}
+
+async function findAgentKey(deps: Deps, tenantId: string): Promise<LocalAccess['agentKey']> {
+  const keys = await listKeys(deps.db, tenantId)
+  const key = keys.find(({ label, revokedAt }) => label === AGENT_KEY.label && revokedAt === null)
+  const found = key && (await findByAppKey(deps.db, deps.cipher, key.appKey))
+  return found && { appKey: found.appKey, appSecret: found.secrets[0]!.secret }
 }
 
 function consoleAccess(deps: Pick<Deps, 'ids' | 'localSignIn'>, consoleUrl: string) {

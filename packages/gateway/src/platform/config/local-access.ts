@@ -6,6 +6,8 @@ export interface LocalAccess {
   baseUrl: string
   appKey: string
   appSecret: string
+  /** A restricted key of the same dealer, for agents: `dealer-esim mcp`. Absent while a gateway of a release without keys runs. */
+  agentKey?: { appKey: string; appSecret: string }
   /** Absent if the console is off. */
   consoleUrl?: string
   /** Opens the console already signed in; works once. Absent if the console is off. */

@@ -59,6 +59,13 @@ test('plain Node imports the library and runs the command line', () => {
   expect(inProject(join(installed, manifest().bin['dealer-esim']), ['--help'])).toMatch(/^Usage: dealer-esim/)
 })
 
+test('the command line serves agents without the protocol’s own packages', () => {
+  const program = readFileSync(join(installed, 'dist/cli.js'), 'utf8')
+  const [, file = ''] = /import\("\.\/(agent-server-[\w-]+\.js)"\)/.exec(program) ?? []
+  const script = `const { serveStdio } = await import('./node_modules/@dealer-esim/sdk/dist/${file}'); console.log(typeof serveStdio)`
+  expect(inProject(process.execPath, ['--input-type=module', '-e', script])).toBe('function\n')
+})
+
 test('a strict TypeScript program sees the types of requests, answers and codes', () => {
   writeFileSync(
     join(project, 'program.ts'),

@@ -39,7 +39,7 @@ export function context(io: Io, options: GlobalOptions): Context {
         ...(options.timeout === undefined ? {} : { timeoutMs: options.timeout }),
         ...(options.retries === undefined ? {} : { retries: options.retries }),
       }
-      const { file: _, ...given } = getCredentials()
+      const { file: _, agentKey: __, ...given } = getCredentials()
       return orUsageError(() => new DealerEsim({ ...given, ...limits, ...more }))
     },
   }

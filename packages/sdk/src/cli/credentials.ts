@@ -10,6 +10,8 @@ export interface Credentials {
   appSecret: string
   /** The file of a local gateway that they were read from, as shown to people. */
   file?: string
+  /** A restricted key of the same dealer for `dealer-esim mcp`, from that file. */
+  agentKey?: { appKey: string; appSecret: string }
 }
 
 const VARIABLES = {
@@ -74,7 +76,7 @@ function localCredentials(io: Io): Credentials {
       EXIT.USAGE,
     )
   }
-  const { baseUrl, appKey, appSecret } = parse(text, shown)
+  const { baseUrl, appKey, appSecret, agentKey } = parse(text, shown)
   if (typeof baseUrl !== 'string' || typeof appKey !== 'string' || typeof appSecret !== 'string') {
     throw new CommandFailed(
       `${shown} does not contain baseUrl, appKey and appSecret. Start the local gateway again to rewrite it.`,
@@ -82,7 +84,12 @@ function localCredentials(io: Io): Credentials {
     )
   }
   io.err(`Using the local gateway ${baseUrl} (credentials from ${shown}).\n`)
-  return { baseUrl, appKey, appSecret, file: shown }
+  return { baseUrl, appKey, appSecret, file: shown, ...(isKey(agentKey) && { agentKey }) }
+}
+
+function isKey(value: unknown): value is NonNullable<Credentials['agentKey']> {
+  const { appKey, appSecret } = (value ?? {}) as Record<string, unknown>
+  return typeof appKey === 'string' && typeof appSecret === 'string'
 }
 
 function parse(text: string, shown: string): Partial<Record<keyof Credentials, unknown>> {

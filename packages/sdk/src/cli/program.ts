@@ -18,6 +18,7 @@ import { COMPLETION_SHELLS, completionScript } from './completion.ts'
 import { type Context, context, type GlobalOptions } from './context.ts'
 import { AlreadyReported, EXIT, EXIT_HELP } from './exit-codes.ts'
 import type { Io } from './io.ts'
+import { mcpCommand } from './mcp/mcp.ts'
 import { tourCommand } from './tour/tour.ts'
 import { verifyCommand } from './verify/verify.ts'
 
@@ -60,6 +61,7 @@ function commandLine(io: Io, current: () => Context): Command {
   verifyCommand(program, current)
   listenCommand(program, current)
   tourCommand(program, current)
+  mcpCommand(program, current)
   program
     .command('completion')
     .description('Print a script that completes commands and options in bash or zsh.')

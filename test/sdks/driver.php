@@ -12,12 +12,7 @@ use DealerEsim\Webhook;
 ini_set('error_log', '/dev/null');
 // A warning is a fault.
 set_error_handler(static fn (int $_, string $message) => throw new ErrorException($message));
-spl_autoload_register(static function (string $class): void {
-    $file = getenv('SDK_SOURCE') . '/' . str_replace(['DealerEsim\\', '\\'], ['', '/'], $class) . '.php';
-    if (is_file($file)) {
-        require $file;
-    }
-});
+require __DIR__ . '/sdk-source.php';
 
 function clientOf(array $client): Client
 {

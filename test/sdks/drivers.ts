@@ -68,7 +68,7 @@ export const LANGUAGES: Language[] = [
   {
     name: 'PHP',
     needs: phpHasCurl() ? ['php'] : ['php with curl'],
-    start: () => startDriver('php', ['driver.php'], { SDK_SOURCE: join(root, 'sdks/php/src') }),
+    start: () => startDriver('php', ['driver.php']),
   },
 ]
 

@@ -2,6 +2,7 @@ import { Argument, Command, CommanderError } from 'commander'
 import packageJson from '#package.json' with { type: 'json' }
 import { integer, timeoutMs } from './arguments.ts'
 import { auditCommand } from './audit/audit.ts'
+import { certifyCommand } from './certify/certify.ts'
 import { reportFailure } from './command-failure.ts'
 import { accountCommands } from './commands/account.ts'
 import { actionCommands } from './commands/actions.ts'
@@ -62,6 +63,7 @@ function commandLine(io: Io, current: () => Context): Command {
   listenCommand(program, current)
   tourCommand(program, current)
   mcpCommand(program, current)
+  certifyCommand(program, current)
   program
     .command('completion')
     .description('Print a script that completes commands and options in bash or zsh.')

@@ -170,7 +170,7 @@ const BROKEN: Record<string, { fault: string; shop?: Broken; serve?: Serve; retr
     },
   },
   'rate-limit': {
-    fault: 'repeats at once what was refused by the rate limit',
+    fault: 'repeats without a pause what was refused by the rate limit',
     retries: 0,
     shop: class extends Shop {
       override async buy(purchase: Purchase) {

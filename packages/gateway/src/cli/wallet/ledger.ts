@@ -46,11 +46,11 @@ export function ledgerCommands(ledger: Command, context: AdminContext): void {
 
 interface Verified {
   live: LedgerCounts
-  /** Counted apart, because their money is none; undefined if there are no test twins. */
+  /** Counted apart, because their money is not real; undefined without test twins. */
   twins: LedgerCounts | undefined
 }
 
-/** Verifies live dealers and test twins, or the only one of them that has this id. @throws Refusal if there is none */
+/** Verifies live dealers and test twins, or only the account with this id. @throws Refusal if no account has it */
 async function verifyBoth(deps: AdminDeps, only: string | undefined, options: VerifyOptions): Promise<Verified> {
   if (only === undefined) {
     const live = await verifyLedger(deps.db, options)

@@ -126,7 +126,7 @@ export async function resolveOrder(
 
 /**
  * After a restore, nobody knows at which supplier of the package the lost gateway bought. A top-up is bought where its eSIM is.
- * @returns each other supplier with its product, or null if there is none
+ * @returns each other supplier with its product, or null if the package has no other
  */
 function otherSuppliersOf(
   { orderType }: LockedOrder,

@@ -47,9 +47,9 @@ function envelope() {
 
 interface Signing {
   appKey: string
-  /** Of the Standard Webhooks headers: two in the grace period of a reset. */
+  /** Sign the Standard Webhooks headers: two in the grace period of a reset. */
   secrets: readonly string[]
-  /** Of the request scheme. */
+  /** Signs by the request scheme. */
   requestSecret: string
   nowMs: number
 }

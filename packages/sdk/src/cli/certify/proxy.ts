@@ -79,7 +79,7 @@ export async function startOrderProxy(target: string, port: number): Promise<Ord
   }
 }
 
-/** Of an order that is not a dry run. */
+/** The transactionId of an order that is not a dry run. */
 function transactionIdOf(body: Uint8Array): string | undefined {
   try {
     const { transactionId, validateOnly } = JSON.parse(new TextDecoder().decode(body))

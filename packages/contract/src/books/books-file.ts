@@ -59,11 +59,19 @@ export function booksFileLine(leaf: string, entry: LeafEntry): string {
   return `${JSON.stringify({ leaf, entry: JSON.parse(leafText(entry)) as LeafEntry })}\n`
 }
 
-/** Verifies a checkpoint that the portal shows against what the reader remembers. */
-export async function verifyBooksHead(head: BooksHead, remembered: Partial<Remembered> = {}): Promise<BooksResult> {
-  const trusted = await trustCheckpoint(head, remembered, async ({ fromSize }) => ({
+/**
+ * Verifies a checkpoint that the portal shows against what the reader remembers.
+ * @param isTest the account is a test twin, whose ledger a reset begins again
+ */
+export async function verifyBooksHead(
+  head: BooksHead,
+  remembered: Partial<Remembered> = {},
+  isTest = false,
+): Promise<BooksResult> {
+  const consistencyOf = async ({ fromSize }: { fromSize: number }) => ({
     hashes: head.consistency?.fromSize === fromSize ? head.consistency.hashes : [],
-  }))
+  })
+  const trusted = await trustCheckpoint(head, remembered, consistencyOf, isTest)
   if ('message' in trusted) {
     const finding = { entryNo: null, message: trusted.message }
     return { verdict: trusted.verdict, finding, trusted: undefined, from: 1, to: 0 }
@@ -82,6 +90,8 @@ export async function verifyBooksHead(head: BooksHead, remembered: Partial<Remem
 
 interface FileChecks {
   remembered?: Partial<Remembered>
+  /** As in verifyBooksHead. */
+  isTest?: boolean
   /** The note of an earlier checkpoint, such as the one on a statement. The file must begin with entry 1. */
   earlierNote?: string
   /** The dealer's own list of orders. */
@@ -94,14 +104,14 @@ interface FileChecks {
  */
 export async function verifyBooksFile(
   lines: AsyncIterable<string> | Iterable<string>,
-  { remembered, earlierNote, orders }: FileChecks = {},
+  { remembered, isTest, earlierNote, orders }: FileChecks = {},
 ): Promise<BooksResult> {
   const read = await readFile(lines)
   if (read === undefined)
     return unreadable('This is not a books file. Choose one that was downloaded from “Check my books”.')
   const { head, entries, leaves } = read
   const { from, to } = head
-  const shown = await verifyBooksHead(head, remembered)
+  const shown = await verifyBooksHead(head, remembered, isTest)
   if (shown.verdict !== 'EQUAL' || shown.trusted === undefined) return { ...shown, from, to }
   const result = { trusted: shown.trusted, from, to }
   const last = from + entries.length - 1

@@ -60,7 +60,15 @@ export async function trustCheckpoint(
       verdict: 'DIFFERS',
       message: 'The checkpoint is not signed by a key that follows from the one seen first.',
     }
-  const genuine = { checkpoint, note, pinnedKey, last: undefined, isContinued: true, restoredAt: undefined, wasReset: false }
+  const genuine = {
+    checkpoint,
+    note,
+    pinnedKey,
+    last: undefined,
+    isContinued: true,
+    restoredAt: undefined,
+    wasReset: false,
+  }
   if (remembered.note === undefined) return genuine
   const last = await verifyCheckpoint(remembered.note, trusted)
   if (last === undefined)

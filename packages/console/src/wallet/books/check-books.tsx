@@ -4,7 +4,7 @@ import type { BooksView } from '@dealer-esim/gateway/http/console/wallet/books.t
 import { Anchor, Button, FileInput, Group, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { ApiError, apiUrl, call, consoleBase, errorFrom } from '#api/call-api.ts'
+import { ApiError, apiUrl, call, consoleBase, errorFrom, isTestMode } from '#api/call-api.ts'
 import { StateSentence } from '#design/record.tsx'
 import { formatCount, formatDateTime } from '#parts/format.ts'
 import { LoadError, Loading } from '#parts/load-states.tsx'
@@ -77,7 +77,7 @@ function useShownBooks(tenantId: string, remembered: RememberedBooks | undefined
       const query = remembered && { knownSize: knownSizeOf(remembered) }
       const { books } = await call<{ books: BooksView | null }>('GET', `/tenants/${tenantId}/books`, { query, signal })
       if (books === null) return { books, result: undefined }
-      const result = await verifyBooksHead(books, remembered)
+      const result = await verifyBooksHead(books, remembered, isTestMode)
       rememberEqual(tenantId, result)
       return { books, result }
     },
@@ -142,7 +142,11 @@ async function checkFile(
   const query = remembered && { knownSize: knownSizeOf(remembered) }
   const response = await fetch(apiUrl(`/tenants/${tenantId}/books/file`, query), { credentials: 'same-origin' })
   if (!response.ok || response.body === null) throw errorFrom(response.status, await response.text())
-  return verifyBooksFile(linesOf(response.body), { ...(remembered && { remembered }), ...(orders && { orders }) })
+  return verifyBooksFile(linesOf(response.body), {
+    isTest: isTestMode,
+    ...(remembered && { remembered }),
+    ...(orders && { orders }),
+  })
 }
 
 interface VerdictProps {

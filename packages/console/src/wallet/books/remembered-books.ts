@@ -1,4 +1,5 @@
 import type { Remembered } from '@dealer-esim/contract'
+import { isTestMode } from '#api/call-api.ts'
 
 /** What this browser keeps of a dealer's books: a later check is against what was shown here, whatever the gateway says then. */
 export interface RememberedBooks extends Remembered {
@@ -6,7 +7,8 @@ export interface RememberedBooks extends Remembered {
   checkedAt: string
 }
 
-const PREFIX = 'dealer-esim-books-'
+/** A dealer and its test twin have different books. */
+const PREFIX = isTestMode ? 'dealer-esim-test-books-' : 'dealer-esim-books-'
 
 export function loadRemembered(tenantId: string): RememberedBooks | undefined {
   try {

@@ -26,6 +26,7 @@ import { resetSecret } from '#tenants/app-secret.ts'
 import { createKey } from '#tenants/keys/manage-keys.ts'
 import { addActions } from '#test/harness/esim-actions.ts'
 import { addPackage, payOrders } from '#test/harness/shop.ts'
+import { getCheckpoint } from '#wallet/books/checkpoints.ts'
 import { issueDueStatements } from '#wallet/statement/issue-loop.ts'
 import { addPerson, addTenant, browser, type ConsoleTestbed, PASSWORD, startConsole } from './console-testbed.ts'
 import { addPasskey, type SeededIds, seedTenant } from './seeded-console.ts'
@@ -333,5 +334,6 @@ async function fillLists() {
     const answer = await testbed.app.inject({ method, url: `/console/api${path}`, headers, payload })
     expect([path, answer.body]).toEqual([path, expect.not.stringContaining('"code"')])
   }
+  await getCheckpoint(testbed.deps, tenantId, {})
   await issueDueStatements(testbed.deps)
 }

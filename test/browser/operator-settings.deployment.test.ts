@@ -44,6 +44,32 @@ describe.skipIf(!isBrowserAvailable())('the operator’s settings, payments and 
     await database?.drop()
   })
 
+  it('a recovery shows its actions without a pointer, wants a reason for a release, and then only what is still held', async () => {
+    await db.query({
+      text: `insert into restores (restore_id, backup_started_at, restored_at, prepared_at)
+             values (gen_random_uuid(), now() - interval '2 hours', now() - interval '1 hour', now())`,
+    })
+    await db.query({
+      text: `insert into supplier_list_checks (supplier, checked_at, unreadable, unreadable_entries, complete_at)
+             values ('sandbox', now(), 2, '[]', now()) on conflict (supplier) do update set unreadable = 2, complete_at = now()`,
+    })
+    await navigate(testbed, page, '/recovery')
+    const row = page.getByRole('row').filter({ hasText: '2 entries of its list could not be read' })
+    await row.waitFor()
+    await page.mouse.move(0, 0)
+    const settle = row.getByRole('button', { name: 'Settle: sandbox' })
+    const opacity = () => settle.evaluate((element) => getComputedStyle(element).opacity)
+    expect(await opacity()).toBe('1')
+    await button(page, 'Release all dealers').click()
+    const reason = field(page, 'Why you release although this is in doubt')
+    expect(await reason.evaluate((element: HTMLTextAreaElement) => element.required)).toBe(true)
+    await reason.fill('nothing was sold since')
+    await page.getByRole('dialog').getByRole('button', { name: 'Release', exact: true }).click()
+    await page.getByText('The gateway is not in recovery.').waitFor()
+    await page.getByText('Accepted doubts').waitFor()
+    expect(await page.getByText('There are no suppliers.').count()).toBe(0)
+  })
+
   it('limits for new dealers and alert recipients are set with errors at their fields, and audited', async () => {
     await page.getByRole('link', { name: 'Settings', exact: true }).click()
     await heading(page, 'Settings').waitFor()

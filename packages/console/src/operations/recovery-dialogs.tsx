@@ -68,7 +68,7 @@ function ReleaseDialog(props: { dealer: Part<'dealers'> | 'all'; doubts: string[
               <Bullets.Item key={doubt}>{doubt}</Bullets.Item>
             ))}
           </Bullets>
-          <Textarea name="acceptedDoubt" label={t.recovery.accept} minLength={3} autosize />
+          <Textarea name="acceptedDoubt" label={t.recovery.accept} required minLength={3} autosize />
         </>
       )}
     </ChangeDialog>

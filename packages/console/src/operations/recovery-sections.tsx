@@ -29,9 +29,7 @@ export function Suppliers({ listProps, rows, act }: ActingProps<'suppliers'>) {
       {...{ listProps, part: t.recovery.suppliers, rows: rows, idOf: (row) => row.supplier }}
       columns={[
         valueColumn('supplier', t.orders.supplier, (row) => row.supplier),
-        valueColumn('state', t.recovery.state, (row) => row.evidence ?? t.recovery.states[row.state], {
-          wraps: true,
-        }),
+        valueColumn('state', t.recovery.state, (row) => row.evidence ?? supplierState(row), { wraps: true }),
         actionsColumn((row) =>
           act && row.evidence === null && row.state !== 'STOCK' ? (
             <RowButton
@@ -44,6 +42,10 @@ export function Suppliers({ listProps, rows, act }: ActingProps<'suppliers'>) {
       ]}
     />
   )
+}
+
+function supplierState({ state, unreadable }: Part<'suppliers'>): string {
+  return state === 'COMPARED' && unreadable > 0 ? plural(t.recovery.unreadable, unreadable) : t.recovery.states[state]
 }
 
 export function OpenOrders({ listProps, rows }: SectionsProps<'openOrders'>) {
@@ -83,7 +85,7 @@ export function Theirs({ listProps, rows, act }: ActingProps<'theirs'>) {
         idOf: (row) => `${row.supplier} ${row.key} ${row.iccid}`,
       }}
       columns={[
-        valueColumn('key', t.recovery.key, (row) => row.key),
+        valueColumn('key', t.recovery.key, (row) => row.key, { wraps: true }),
         valueColumn('supplier', t.orders.supplier, (row) => row.supplier),
         { accessor: 'iccid', title: t.esims.iccid, cellsClassName: 'mono' },
         timeColumn('foundAt', t.recovery.found),
@@ -203,7 +205,9 @@ function Section<Row>({ listProps, part, rows, ...list }: SectionProps<Row>) {
   return (
     <Card title={part.title}>
       <Hint>{part.text}</Hint>
-      <List<Row> label={part.title} rows={rows} empty={{ title: part.empty }} {...listProps} {...list} />
+      <div data-tasks>
+        <List<Row> label={part.title} rows={rows} empty={{ title: part.empty }} {...listProps} {...list} />
+      </div>
     </Card>
   )
 }

@@ -26,6 +26,8 @@ export function RecoveryPage() {
   const [doing, setDoing] = useState<Doing>()
   const act = isOperatorAdmin(useSession()) ? setDoing : undefined
   const recovery = data?.recovery
+  /** What is held stays so after the recovery. The rest is reported only during one. */
+  const isOver = recovery === null
   const listProps = { loading: isFetching, error, retry: refetch }
   return (
     <Page
@@ -50,14 +52,14 @@ export function RecoveryPage() {
         </Alert>
       )}
       {data && data.omitted > 0 && <Hint>{interpolate(t.recovery.omitted, { omitted: data.omitted })}</Hint>}
-      <Suppliers {...{ listProps, act }} rows={data?.suppliers} />
-      <OpenOrders listProps={listProps} rows={data?.openOrders} />
+      {!isOver && <Suppliers {...{ listProps, act }} rows={data?.suppliers} />}
+      {!isOver && <OpenOrders listProps={listProps} rows={data?.openOrders} />}
       <OpenActions listProps={listProps} rows={data?.openActions} />
-      <Theirs {...{ listProps, act }} rows={data?.theirs} />
+      {!isOver && <Theirs {...{ listProps, act }} rows={data?.theirs} />}
       <Transactions {...{ listProps, act }} rows={data?.transactions} />
       <Batches {...{ listProps, act }} rows={data?.batches} />
       {recovery && <Credits recovery={recovery} act={act} />}
-      <Dealers {...{ listProps, act }} rows={data?.dealers} doubts={data?.doubts ?? []} />
+      {!isOver && <Dealers {...{ listProps, act }} rows={data?.dealers} doubts={data?.doubts ?? []} />}
       {data && data.accepted.length > 0 && <Accepted {...{ listProps, rows: data.accepted }} />}
       {doing && <RecoveryDialog doing={doing} onClose={() => setDoing(undefined)} />}
     </Page>

@@ -134,7 +134,12 @@ const find = (shop: Shop, transactionId: string | null) =>
 const ask = (shop: Shop, { content }: { content: QueryAnswer }) => shop.event(String(content.transactionId))
 const applyContent = (shop: Shop, { content }: { content: QueryAnswer & { profiles?: [] } }) => {
   const purchase = find(shop, content.transactionId)
-  if (purchase) shop.apply(purchase, { ...content, refundedAmount: content.refundedAmount ?? 0, profileList: content.profiles ?? [] })
+  if (purchase)
+    shop.apply(purchase, {
+      ...content,
+      refundedAmount: content.refundedAmount ?? 0,
+      profileList: content.profiles ?? [],
+    })
 }
 const anything = () => true
 const standard =
@@ -147,10 +152,11 @@ const standard =
 
 const give = (purchase: Purchase) => Object.assign(purchase, { status: 'DELIVERED', esims: 1, handedOver: 1 })
 
-/** One fault each. */
-const BROKEN: Record<string, { fault: string; shop?: Broken; serve?: Serve; retries?: number }> = {
+/** One fault each, and what certify must find first. */
+const BROKEN: Record<string, { fault: string; found: RegExp; shop?: Broken; serve?: Serve; retries?: number }> = {
   'lost-answer': {
     fault: 'takes a lost answer for a refusal',
+    found: /^REFUSED$/,
     shop: class extends Shop {
       override async buy(purchase: Purchase) {
         await super.buy(purchase)
@@ -160,6 +166,7 @@ const BROKEN: Record<string, { fault: string; shop?: Broken; serve?: Serve; retr
   },
   'server-error': {
     fault: 'repeats an order with another transactionId',
+    found: /^2 orders$/,
     retries: 0,
     shop: class extends Shop {
       override async buy(purchase: Purchase) {
@@ -170,7 +177,8 @@ const BROKEN: Record<string, { fault: string; shop?: Broken; serve?: Serve; retr
     },
   },
   'rate-limit': {
-    fault: 'repeats without a pause what was refused by the rate limit',
+    fault: 'repeats without a wait what the rate limit has refused',
+    found: /^one after \d+ ms$/,
     retries: 0,
     shop: class extends Shop {
       override async buy(purchase: Purchase) {
@@ -180,6 +188,7 @@ const BROKEN: Record<string, { fault: string; shop?: Broken; serve?: Serve; retr
   },
   'clock-skew': {
     fault: 'hands over before the gateway has accepted the order',
+    found: /^DELIVERED$/,
     shop: class extends Shop {
       override async buy(purchase: Purchase) {
         await super.buy(give(purchase))
@@ -189,6 +198,7 @@ const BROKEN: Record<string, { fault: string; shop?: Broken; serve?: Serve; retr
   },
   'price-change': {
     fault: 'sends no price',
+    found: /^1 order$/,
     shop: class extends Shop {
       override async buy(purchase: Purchase) {
         const { transactionId, packageCode, count } = purchase
@@ -199,6 +209,7 @@ const BROKEN: Record<string, { fault: string; shop?: Broken; serve?: Serve; retr
   },
   'partial-delivery': {
     fault: 'takes every end of an order for a delivery of everything',
+    found: /^DELIVERED, eSIMs: 2/,
     shop: class extends Shop {
       override apply(purchase: Purchase, order: QueryAnswer) {
         const { count } = purchase
@@ -209,6 +220,7 @@ const BROKEN: Record<string, { fault: string; shop?: Broken; serve?: Serve; retr
   },
   refund: {
     fault: 'waits for eSIMs of an order that has failed',
+    found: /^PENDING/,
     shop: class extends Shop {
       override apply(purchase: Purchase, order: QueryAnswer) {
         if (order.orderStatus !== 'FAILED') super.apply(purchase, order)
@@ -217,6 +229,7 @@ const BROKEN: Record<string, { fault: string; shop?: Broken; serve?: Serve; retr
   },
   'doubled-events': {
     fault: 'hands over at each event',
+    found: /handed over: [2-9]/,
     shop: class extends Shop {
       override apply(purchase: Purchase, order: QueryAnswer) {
         const before = purchase.handedOver
@@ -227,15 +240,17 @@ const BROKEN: Record<string, { fault: string; shop?: Broken; serve?: Serve; retr
   },
   'reordered-events': {
     fault: 'believes the event that came last',
+    found: /^PENDING/,
     shop: TrustsEvents,
     serve: receiver(
       applyContent,
       standard(true, (all) => all),
     ),
   },
-  'forged-event': { fault: 'verifies nothing', serve: receiver(applyContent, anything) },
+  'forged-event': { fault: 'verifies nothing', found: /^HTTP 204$/, serve: receiver(applyContent, anything) },
   'stale-event': {
     fault: 'does not check the age of an event',
+    found: /^HTTP 204$/,
     serve: receiver(
       ask,
       standard(false, (all) => all),
@@ -243,6 +258,7 @@ const BROKEN: Record<string, { fault: string; shop?: Broken; serve?: Serve; retr
   },
   'secret-reset': {
     fault: 'reads only the first signature',
+    found: /^HTTP 401$/,
     serve: receiver(
       ask,
       standard(true, (all) => all.slice(0, 1)),
@@ -251,15 +267,35 @@ const BROKEN: Record<string, { fault: string; shop?: Broken; serve?: Serve; retr
 }
 
 test.each(CASES)('%s finds an integration that is broken there', async (name) => {
-  const { fault, shop, serve, retries } = BROKEN[name]!
+  const { fault, found, shop, serve, retries } = BROKEN[name]!
   const { code, report } = await certifyShop(name, shop, serve, retries)
   expect(code, fault).toBe(1)
   expect(report).toMatchObject({
     passed: false,
     cases: [{ name, passed: false, page: expect.stringMatching(/^docs\//) }],
   })
-  console.log(name, JSON.stringify(failures(report)[0]!.findings))
-  expect(failures(report)[0]!.findings, fault).not.toEqual([])
+  expect(failures(report)[0]!.findings[0]!.found, fault).toMatch(found)
+})
+
+test('an integration that calls the gateway past the proxy is found', async () => {
+  const direct = new DealerEsim(gateway.credentials)
+  const { code, report } = await certifyShop(
+    'refund',
+    class extends Shop {
+      override esim = direct
+    },
+  )
+  expect([code, JSON.stringify(failures(report))]).toEqual([1, expect.stringContaining('no call through the proxy')])
+})
+
+test('certify refuses a restricted key, because events are signed with the secret of the account', async () => {
+  const { agentKey } = gateway.credentials as unknown as { agentKey: { appKey: string; appSecret: string } }
+  const env = { ...gateway.env, DEALER_ESIM_APP_KEY: agentKey.appKey, DEALER_ESIM_APP_SECRET: agentKey.appSecret }
+  const { code, err } = await command(
+    ['certify', '--integration', 'http://127.0.0.1:9', '--events', 'http://127.0.0.1:9'],
+    { env },
+  )
+  expect([code, err]).toEqual([2, expect.stringMatching(/restricted key/)])
 })
 
 test('an integration that does not answer its commands is answered with the URL and the reason', async () => {

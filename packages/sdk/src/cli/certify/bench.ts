@@ -3,7 +3,7 @@ import type { Notification, QueryAnswer } from '@dealer-esim/contract'
 import type { DealerEsim } from '#client.ts'
 import { DealerEsimError } from '#error.ts'
 import { deliveryUpdated, orderPaid, signedEvent } from './events.ts'
-import type { Belief, Integration } from './integration.ts'
+import { type Belief, type Integration, IntegrationFault } from './integration.ts'
 import type { Fault, OrderProxy } from './proxy.ts'
 
 /** What the cases work with. `esim` calls the gateway directly, past the proxy. */
@@ -52,6 +52,10 @@ export async function buy(
   const price = found?.status === 'ON_SALE' ? found.price : 0
   proxy.begin(fault)
   await integration.order({ reference, packageCode, count, price: price + priceDifference })
+  // An integration may notice another price without a call.
+  if (proxy.calls === 0 && priceDifference === 0) {
+    throw new IntegrationFault(`It made no call through the proxy. Start it with the base URL ${proxy.baseUrl}.`)
+  }
   return reference
 }
 

@@ -84,7 +84,12 @@ async function runCase({ name, what, page, run }: Case, bench: Bench): Promise<R
 
 /** Test operations exist for test twins, and on local and test gateways: nowhere else are purchases without money. */
 async function requireTestMode(esim: DealerEsim): Promise<void> {
-  if ((await esim.health()).mode === 'TEST') return
+  const { mode, keyLimits } = await esim.health()
+  if (keyLimits !== null) {
+    const advice = 'Use the AppKey of the account itself: events are signed with its AppSecret.'
+    throw new CommandFailed(`These are the credentials of a restricted key. ${advice}`, EXIT.USAGE)
+  }
+  if (mode === 'TEST') return
   try {
     await esim.test.time()
   } catch (error) {

@@ -47,9 +47,9 @@ function envelope() {
 
 interface Signing {
   appKey: string
-  /** Sign the Standard Webhooks headers: two in the grace period of a reset. */
+  /** The secrets for the Standard Webhooks headers: two in the grace period of a reset. */
   secrets: readonly string[]
-  /** Signs by the request scheme. */
+  /** The secret for the request scheme. */
   requestSecret: string
   nowMs: number
 }

@@ -24,7 +24,9 @@ export interface OrderProxy {
   begin(fault: (arrival: number) => Fault): void
   /** Passes all calls on. */
   endFaults(): void
-  /** The calls since `begin`. */
+  /** Calls of any operation since `begin`. */
+  readonly calls: number
+  /** The calls of `esim/order` since `begin`. */
   readonly orders: readonly ObservedOrder[]
   close(): Promise<void>
 }
@@ -36,7 +38,9 @@ export interface OrderProxy {
 export async function startOrderProxy(target: string, port: number): Promise<OrderProxy> {
   let decide: (arrival: number) => Fault = () => undefined
   let orders: ObservedOrder[] = []
+  let calls = 0
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
+    calls += 1
     const body = await readEventBody(request)
     if (body === undefined) return void response.writeHead(413).end()
     const transactionId = request.url?.endsWith('/esim/order') ? transactionIdOf(body) : undefined
@@ -61,12 +65,16 @@ export async function startOrderProxy(target: string, port: number): Promise<Ord
   })
   return {
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    get calls() {
+      return calls
+    },
     get orders() {
       return orders
     },
     begin(fault) {
       decide = fault
       orders = []
+      calls = 0
     },
     endFaults() {
       decide = () => undefined
@@ -79,7 +87,7 @@ export async function startOrderProxy(target: string, port: number): Promise<Ord
   }
 }
 
-/** The transactionId of an order that is not a dry run. */
+/** Returns undefined for a dry run. */
 function transactionIdOf(body: Uint8Array): string | undefined {
   try {
     const { transactionId, validateOnly } = JSON.parse(new TextDecoder().decode(body))

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createKey } from '#tenants/keys/manage-keys.ts'
 import { addTenant, type ConsoleTestbed, REAUTHENTICATION, signedInAs, startConsole } from './console-testbed.ts'
 
 let testbed: ConsoleTestbed
@@ -24,4 +25,14 @@ it('a reset without a grace period voids every older secret immediately', async 
   expect(await reset({})).toMatchObject({ status: 200, body: { oldValidUntil: null } })
   expect(await validSecrets()).toHaveLength(1)
   expect((await reset({ grace_s: 86_401 })).status).toBe(400)
+})
+
+it('the finder leads operators from the AppKey of a restricted key to its dealer, and shows dealers nothing', async () => {
+  const tenantId = await addTenant(testbed, 'Has keys')
+  const { appKey } = await createKey(testbed.deps, tenantId, { label: 'shop' }, { actor: 'cli:tester' })
+  const operator = await signedInAs(testbed, 'OPERATOR_READ_ONLY', null)
+  const { results } = (await operator.call('GET', `/search?q=${appKey}`)).body
+  expect(results).toMatchObject([{ kind: 'TENANT', label: 'Has keys', to: `/tenants/${tenantId}` }])
+  const stranger = await signedInAs(testbed, 'DEALER_ADMIN', await addTenant(testbed, 'Other'))
+  expect((await stranger.call('GET', `/search?q=${appKey}`)).body.results).toEqual([])
 })

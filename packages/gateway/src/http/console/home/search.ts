@@ -103,6 +103,7 @@ async function searchTenants({ deps, onlyTenant }: Context, text: string): Promi
   const rows = await deps.db.query<{ tenantId: string; clientName: string; appKey: string }>(sql`
     select tenant_id, tenant_name as client_name, app_key from tenants
     where position(lower(${text}) in lower(tenant_name)) > 0 or app_key = ${text}
+       or tenant_id = (select tenant_id from tenant_keys where app_key = ${text})
     order by tenant_name limit ${RESULTS_PER_KIND_MAX}`)
   return rows.map((row) => {
     const to = `/tenants/${row.tenantId}`

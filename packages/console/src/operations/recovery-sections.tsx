@@ -203,12 +203,12 @@ interface SectionProps<Row> {
 /** A part of the report, with what to do about it. */
 function Section<Row>({ listProps, part, rows, ...list }: SectionProps<Row>) {
   return (
-    <Card title={part.title}>
-      <Hint>{part.text}</Hint>
-      <div data-tasks>
+    <div data-tasks>
+      <Card title={part.title}>
+        <Hint>{part.text}</Hint>
         <List<Row> label={part.title} rows={rows} empty={{ title: part.empty }} {...listProps} {...list} />
-      </div>
-    </Card>
+      </Card>
+    </div>
   )
 }
 

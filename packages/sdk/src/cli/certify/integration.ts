@@ -1,8 +1,8 @@
 import { describeCause } from '#attempt.ts'
 
 /** The end of a purchase, as the integration sees it. PENDING: not known yet, or not delivered yet. */
-export const BELIEVED_STATUSES = ['PENDING', 'DELIVERED', 'PARTIALLY_DELIVERED', 'FAILED', 'REFUSED'] as const
-export type BelievedStatus = (typeof BELIEVED_STATUSES)[number]
+const BELIEVED_STATUSES = ['PENDING', 'DELIVERED', 'PARTIALLY_DELIVERED', 'FAILED', 'REFUSED'] as const
+type BelievedStatus = (typeof BELIEVED_STATUSES)[number]
 
 /** What the integration believes about one purchase: `{"status":"DELIVERED","esims":1,"refundedAmount":0,"handedOver":1}`. */
 export interface Belief {
@@ -16,7 +16,7 @@ export interface Belief {
   handedOver: number
 }
 
-export interface PurchaseRequest {
+interface PurchaseRequest {
   reference: string
   packageCode: string
   count: number

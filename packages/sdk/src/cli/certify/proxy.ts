@@ -12,7 +12,7 @@ export type Fault =
   | undefined
 
 /** A call of `esim/order` that arrived at the proxy. */
-export interface ObservedOrder {
+interface ObservedOrder {
   transactionId: string
   /** By performance.now(). */
   atMs: number

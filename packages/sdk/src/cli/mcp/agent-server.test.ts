@@ -59,6 +59,23 @@ test('a purchase sends the confirmed amount and the transactionId of the quote, 
   })
 })
 
+test('a confirmation is refused for another count, amount or tool, and if it is made up', async () => {
+  const { seen, call, buy } = await start((operation, body) =>
+    operation === 'health' ? HEALTH : isDryRun(body) ? DRY_RUN : ok(ORDER),
+  )
+  const confirmed = await buy()
+  const madeUp = confirmed.confirmation.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A'))
+  for (const [tool, input] of [
+    ['buy', { ...confirmed, packages: [{ ...PACKAGES[0], count: 2 }, PACKAGES[1]] }],
+    ['buy', { ...confirmed, amount: '0.01 USD' }],
+    ['buy', { ...confirmed, confirmation: madeUp }],
+    ['cancel', { esimTranNo: 'E1', confirmation: confirmed.confirmation }],
+  ] as const) {
+    expect(await call(tool, input), tool).toMatchObject({ refused: expect.stringContaining('not given for exactly') })
+  }
+  expect(seen.filter(({ body }) => !isDryRun(body))).toEqual([])
+})
+
 test('an expired confirmation buys nothing, but still finds what it has bought', async () => {
   let isBought = false
   const { seen, clock, call, buy } = await start((operation, body) => {

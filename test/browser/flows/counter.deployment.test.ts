@@ -294,10 +294,6 @@ describe.skipIf(!isBrowserAvailable())('a shop at its counter', () => {
     await api(testbed, shop, `/tenants/${tenantId}/orders`, { ...order, amount: price })
     const { orders } = await api<{ orders: { orderNo: string }[] }>(testbed, shop, '/orders?q=trouble')
     const path = `/tenants/${tenantId}/orders/${orders[0]!.orderNo}`
-    // The page of a purchase says since when it waits, and that nobody has to.
-    await loadPage(testbed, shop, '/buy?order=trouble')
-    const waits = /0 of 1 eSIM delivered.+has been preparing it since .+\d.+ You can serve the next customer/
-    await shop.getByRole('status').filter({ hasText: waits }).waitFor()
     await loadPage(testbed, shop, path)
     const state = shop.locator('[data-waiting]')
     await state.getByText(/The supplier has not answered since/).waitFor({ timeout: 60_000 })
@@ -312,6 +308,10 @@ describe.skipIf(!isBrowserAvailable())('a shop at its counter', () => {
     await dialog.getByRole('textbox', { name: 'Question' }).fill('The customer is waiting.')
     await dialog.getByRole('button', { name: 'Send' }).click()
     await shop.getByText('Harbour eSIM has received your question.').waitFor()
+    // The page of a purchase says since when it waits, and that nobody has to.
+    await loadPage(testbed, shop, '/buy?order=trouble')
+    const waits = /0 of 1 eSIM delivered.+has been preparing it since .+\d.+ You can serve the next customer/
+    await shop.getByRole('status').filter({ hasText: waits }).waitFor()
     await loadPage(testbed, operator, '/notices')
     await operator.getByText(/Lotus Travel asks about order #\d+: The customer is waiting\./).waitFor()
     await loadPage(testbed, operator, path)

@@ -66,7 +66,7 @@ export function OrderProgress({ order, press, buyMore }: OrderProgressProps) {
     >
       <div role="status" ref={result} tabIndex={-1} className="purchase-result">
         {plural(t.portal.progress, order.esims, { delivered: profiles.length })}.{' '}
-        {data && <Sentence order={data} isReady={isReady} />}
+        {data && <Sentence order={data} {...{ isReady, isDecided }} />}
       </div>
       {data && press && <EarlierPress order={data} press={press} />}
       {data && !isReady && (isDecided || isSlow(data)) && <OrderState order={data} decide={null} />}
@@ -113,7 +113,8 @@ function isSlow({ waiting, createdAt }: OrderDetail): boolean {
 }
 
 /** What has happened, when, and for how much. */
-function Sentence({ order, isReady }: { order: OrderDetail; isReady: boolean }) {
+function Sentence(props: { order: OrderDetail; isReady: boolean; isDecided: boolean }) {
+  const { order, isReady, isDecided } = props
   const { amount, balanceAfter, currencyCode, createdAt, profiles, deliverTo } = order
   const paid = interpolate(t.portal.paid, {
     amount: formatMoney(amount, currencyCode),
@@ -127,7 +128,7 @@ function Sentence({ order, isReady }: { order: OrderDetail; isReady: boolean }) 
     <>
       {isReady
         ? interpolate(t.portal.deliveredAfter, { duration: took })
-        : interpolate(t.portal.preparedSince, { time: formatTime(createdAt) })}{' '}
+        : !isDecided && interpolate(t.portal.preparedSince, { time: formatTime(createdAt) })}{' '}
       {paid} {to && interpolate(t.portal.goesTo[sent], { email: to.email })}
     </>
   )

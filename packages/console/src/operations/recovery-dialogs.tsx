@@ -164,7 +164,7 @@ function StockDialog({ batch, onClose }: { batch: Part<'batches'>; onClose(): vo
       title={`${t.recovery.saySold}: ${batchName}`}
       submit={t.recovery.saySold}
       success={t.recovery.soldSaid}
-      danger={sold === 'NONE'}
+      danger={sold === 'REST_UNSOLD'}
       onClose={onClose}
       request={({ sold: kind, csv, evidence }) => ({
         method: 'POST',

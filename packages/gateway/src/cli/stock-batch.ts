@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { listBatches, type StockBatch } from '#stock/stock-batches.ts'
+import { findBatchId, listBatches, type StockBatch } from '#stock/stock-batches.ts'
 import { exportBatch, findCodes, revealStockCode, type StockCode } from '#stock/stock-codes.ts'
 import { setBatchExpiry, setExpiryAlert, withdrawBatch } from '#stock/stock-expiry.ts'
 import { UsageError } from './kernel/cli-failure.ts'
@@ -64,11 +64,12 @@ export function stockBatchCommands(stock: Command, context: AdminContext): void 
     .command('export <supplier> <batch> <file>')
     .description('Write the state of each code of a batch to a CSV file; “-”: to standard output.')
     .option('--with-codes', 'with the activation codes of those that are not sold, to a file only; audited')
-    .action(async (supplier: string, batchId: string, path: string, options: { withCodes?: boolean }) => {
+    .action(async (supplier: string, named: string, path: string, options: { withCodes?: boolean }) => {
       const toOutput = path === '-'
       // A file is readable by its owner only; standard output may end up in a log.
       if (toOutput && options.withCodes) throw new UsageError('With --with-codes, specify a file instead of “-”.')
       await context.withDeps(async (deps) => {
+        const batchId = await findBatchId(deps.db, supplier, named)
         const batch = { supplier, batchId, secrets: options.withCodes ? deps.cipher : undefined }
         await writeOutput(path, (write) => exportBatch(deps, batch, context.by, write), { mode: 0o600 })
         if (!toOutput) context.print(`Written to ${path}.`, { supplier, batchId, path })
@@ -80,9 +81,10 @@ function changeCommands(stock: Command, context: AdminContext): void {
   stock
     .command('alert <supplier> <batch> <days>')
     .description('Set how many days before its codes expire a batch alerts; “none”: never.')
-    .action(async (supplier: string, batchId: string, typed: string) => {
+    .action(async (supplier: string, named: string, typed: string) => {
       const alertDays = parseAlertDays(typed)
       await context.withDeps(async (deps) => {
+        const batchId = await findBatchId(deps.db, supplier, named)
         await setExpiryAlert(deps, { supplier, batchId, alertDays }, context.by)
         context.print('Changed.', { supplier, batchId, alertDays })
       })
@@ -90,9 +92,10 @@ function changeCommands(stock: Command, context: AdminContext): void {
   stock
     .command('expiry <supplier> <batch> <time>')
     .description('Change when the unsold codes of a batch expire; “none”: never. Expired codes must be imported again.')
-    .action(async (supplier: string, batchId: string, typed: string) => {
+    .action(async (supplier: string, named: string, typed: string) => {
       const expiresAt = typed === 'none' ? null : parseTime(typed, 'The expiry')
       await context.withDeps(async (deps) => {
+        const batchId = await findBatchId(deps.db, supplier, named)
         const codes = await setBatchExpiry(deps, { supplier, batchId, expiresAt }, context.by)
         context.print(`Changed for ${count(codes, 'code')}.`, { supplier, batchId, expiresAt, codes })
       })
@@ -100,8 +103,9 @@ function changeCommands(stock: Command, context: AdminContext): void {
   stock
     .command('withdraw <supplier> <batch>')
     .description('Take the unsold codes of a batch out of stock, as if they had expired. An import puts them back.')
-    .action((supplier: string, batchId: string) =>
+    .action((supplier: string, named: string) =>
       context.withDeps(async (deps) => {
+        const batchId = await findBatchId(deps.db, supplier, named)
         const codes = await withdrawBatch(deps, { supplier, batchId }, context.by)
         context.print(`Withdrawn: ${count(codes, 'code')}.`, { supplier, batchId, codes })
       }),

@@ -11,6 +11,12 @@ import { lowerLevels, raiseLevel } from './stock-levels.ts'
  * nothing sells it, and has the time at which it was held.
  */
 
+/** What the keys of codes begin with that were sold between a backup and its restore: no item has such a key. */
+export const SOLD_BEFORE_RESTORE = 'before-restore-'
+
+/** SQL: a code `c` counts as sold, and no order can receive it. */
+export const MARK_SOLD = `state = 'RESERVED', key = '${SOLD_BEFORE_RESTORE}' || c.code_id, reserved_at = now(), held_at = null`
+
 /** Codes per statement, so that each stays far below the database's limit of 30 s. */
 const PER_STATEMENT = 10_000
 
@@ -73,84 +79,59 @@ export async function listHeldBatches(db: Pick<Db, 'query'>, since: Date | null 
   return rows.map((row) => ({ ...row, held: Number(row.held) }))
 }
 
-/** Which codes of a batch have left it since the backup. */
-export type SoldSince = { kind: 'ALL' } | { kind: 'NONE' } | { kind: 'ICCIDS'; iccids: readonly string[] }
-
-interface HeldRelease {
+/** Ends the hold of a batch: which of its codes that are still held were sold since the backup. */
+interface HoldEnd {
   supplier: string
   batchId: string
-  sold: SoldSince
+  rest: 'SOLD' | 'UNSOLD'
   evidence: string
   /** Leaves out codes that an earlier restore holds. */
   since?: Date
 }
 
 /**
- * Ends the hold of a batch: what was sold is never sold again, the rest is on sale.
- * @throws Refusal if the batch has no held codes, or an ICCID is not in it; nothing is then changed
+ * Ends the hold of the codes of a batch that are still held: all were sold, and are never sold again, or none was, and all are on
+ * sale. Those that were marked as sold before (mark-sold-codes) stay sold.
+ * @throws Refusal if the batch has no held codes; nothing is then changed
  */
-export async function releaseHeldCodes(
+export async function endHold(
   deps: { db: Db; ids: Ids; wake: Pick<Wakeups<'stock'>, 'wake'> },
-  { supplier, batchId, sold, evidence, since }: HeldRelease,
+  { supplier, batchId, rest, evidence, since }: HoldEnd,
   by: By,
 ): Promise<{ sold: number; onSale: number }> {
-  const released = await deps.db.tx(async (tx) => {
+  const ended = await deps.db.tx(async (tx) => {
     const [batch] = await tx.query<Batch>({
       text: 'select supplier, batch_id, product_code, batch_name from stock_batches where supplier = $1 and batch_id = $2',
       values: [supplier, batchId],
     })
     if (!batch) throw notFound('batch', batchId)
-    if (sold.kind === 'ICCIDS') await requireInBatch(tx, batch, sold.iccids)
+    const change = rest === 'SOLD' ? MARK_SOLD : `state = 'FREE', held_at = null`
     const isHeld = `held_at >= coalesce($4, '-infinity'::timestamptz)`
-    const isSold = { ALL: 'true', NONE: 'false', ICCIDS: 'iccid = any ($5::text[])' }[sold.kind]
-    const iccids = sold.kind === 'ICCIDS' ? [sold.iccids] : []
-    // A key that no item has: the code counts as sold, and no order can receive it.
-    const soldCodes = await changeAll(
-      tx,
-      batch,
-      `state = 'RESERVED', key = 'before-restore-' || c.code_id, held_at = null`,
-      `${isHeld} and ${isSold}`,
-      [since ?? null, ...iccids],
-    )
-    const onSale = await changeAll(tx, batch, `state = 'FREE', held_at = null`, isHeld, [since ?? null])
-    if (soldCodes + onSale === 0) {
-      throw new Refusal(
-        409,
-        'NOTHING_HELD',
-        `No code of batch ${batch.batchName} is held: recovery show lists the batches.`,
-      )
-    }
-    if (onSale > 0) raiseLevel(tx, batch, onSale)
+    const changed = await changeAll(tx, batch, change, isHeld, [since ?? null])
+    if (changed === 0) throw nothingHeld(await isUnprepared(tx), `No code of batch ${batch.batchName} is held`)
+    if (rest === 'UNSOLD') raiseLevel(tx, batch, changed)
     tx.send({
       text: 'update stock_batches set expired = expired - $3 where supplier = $1 and batch_id = $2',
-      values: [supplier, batchId, soldCodes + onSale],
+      values: [supplier, batchId, changed],
     })
-    const after = { batchName: batch.batchName, sold: soldCodes, onSale, evidence }
+    const counts = rest === 'SOLD' ? { sold: changed, onSale: 0 } : { sold: 0, onSale: changed }
+    const after = { batchName: batch.batchName, ...counts, evidence }
     audit(tx, deps.ids, { tenantId: null, ...by, action: 'recovery.release_stock', subject: supplier, after })
-    return { sold: soldCodes, onSale }
+    return counts
   })
   deps.wake.wake('stock')
-  return released
+  return ended
 }
 
-/** @throws Refusal that names ICCIDs that are not in the batch: the file is of another one, or has a mistake */
-async function requireInBatch(
-  tx: Tx,
-  { supplier, batchId, batchName }: Batch,
-  iccids: readonly string[],
-): Promise<void> {
-  const others = await tx.query<{ iccid: string }>({
-    text: `select iccid from unnest($3::text[]) as iccid where not exists (
-             select from stock_codes c where c.supplier = $1 and c.batch_id = $2 and c.iccid = iccid.iccid) limit 5`,
-    values: [supplier, batchId, iccids],
-  })
-  if (others.length === 0) return
-  const named = others.map(({ iccid }) => iccid).join(', ')
-  throw new Refusal(
-    422,
-    'NOT_IN_BATCH',
-    `These ICCIDs are not in batch ${batchName}: ${named}. Correct the file; nothing was changed.`,
-  )
+async function isUnprepared(tx: Tx): Promise<boolean> {
+  return (await tx.query({ text: BEING_PREPARED })).length > 0
+}
+
+function nothingHeld(isUnprepared: boolean, problem: string): Refusal {
+  const instead = isUnprepared
+    ? 'a worker holds them first. Start one (--role worker), and try again in a minute.'
+    : 'recovery show lists the batches with held codes.'
+  return new Refusal(409, 'NOTHING_HELD', `${problem}: ${instead}`)
 }
 
 async function changeAll(

@@ -1,7 +1,8 @@
+import { isUuid } from '@dealer-esim/lib/ids.ts'
 import { countMatching, type RowCount } from '@dealer-esim/lib/postgres/count-rows.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { type IdPage, idPage } from '@dealer-esim/lib/postgres/id-page.ts'
-import { notFound } from '@dealer-esim/lib/refusal.ts'
+import { notFound, Refusal, shortList } from '@dealer-esim/lib/refusal.ts'
 import sql, { empty, type Sql } from 'sql-template-tag'
 
 /** One import of codes: how many are sold, expired or available. */
@@ -67,6 +68,28 @@ export async function getBatch(db: Pick<Db, 'query'>, supplier: string, batchId:
   if (!row) throw notFound('batch', batchId)
   return batchOf(row)
 }
+
+/**
+ * Finds the id of a batch that a person names by its id or by its name, e.g. `2026-11-29`.
+ * @throws Refusal if the supplier has no such batch, or several with this name
+ */
+export async function findBatchId(db: Pick<Db, 'query'>, supplier: string, named: string): Promise<string> {
+  if (isUuid(named)) return named.toLowerCase()
+  const rows = await db.query<{ batchId: string }>(sql`
+    select batch_id from stock_batches where supplier = ${supplier} and batch_name = ${named}
+    order by batch_id limit ${NAMED_MAX + 1}`)
+  const [first, ...others] = rows
+  if (first === undefined) throw notFound('batch', named)
+  if (others.length === 0) return first.batchId
+  const ids = shortList(
+    rows.map(({ batchId }) => batchId),
+    NAMED_MAX,
+  )
+  const message = `Several batches of ${supplier} have the name ${named}: give the id of one: ${ids}.`
+  throw new Refusal(409, 'AMBIGUOUS_BATCH', message)
+}
+
+const NAMED_MAX = 5
 
 /** Both counts and the next expiry are read from the index on unsold codes by batch. */
 function selectBatches(withinDays?: number): Sql {

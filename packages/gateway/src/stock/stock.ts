@@ -14,6 +14,7 @@ import {
 } from '@dealer-esim/wholesalers/supplier.ts'
 import { giveUpSetting } from '@dealer-esim/wholesalers/supplier-settings.ts'
 import Type, { type Static } from 'typebox'
+import { SOLD_BEFORE_RESTORE } from './held-codes.ts'
 import { alertExpiring } from './stock-expiry.ts'
 import { type CountedCode, expireCodes, lowerLevels, raiseLevel } from './stock-levels.ts'
 
@@ -121,8 +122,8 @@ export function stockSupplier(name: string, config: StockConfig, deps: StockDeps
       for (let after = ''; ; ) {
         const rows = await deps.db.query<{ key: string; iccid: string; reservedAt: Date }>({
           text: `select key, iccid, reserved_at from stock_codes
-                 where supplier = $1 and key > $3 and reserved_at >= $2 order by key limit $4`,
-          values: [name, since, after, LIST_PAGE],
+                 where supplier = $1 and key > $3 and reserved_at >= $2 and not starts_with(key, $5) order by key limit $4`,
+          values: [name, since, after, LIST_PAGE, SOLD_BEFORE_RESTORE],
         })
         for (const row of rows) yield { key: row.key, iccid: row.iccid, cancelled: false, time: row.reservedAt }
         if (rows.length < LIST_PAGE) return

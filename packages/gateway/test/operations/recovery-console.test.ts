@@ -57,6 +57,7 @@ test('an administrator settles every doubt of a recovery on the console, and the
   await post('/recovery/decide', { tenantId, transactionIds: ['A'], state: 'SOLD', evidence: EVIDENCE })
   await post('/recovery/decide', { tenantId, state: 'NOT_SOLD', evidence: EVIDENCE })
   await post('/recovery/stock', { supplier: 'codes', batchId, sold: 'ICCIDS', csv, evidence: EVIDENCE })
+  await post('/recovery/stock', { supplier: 'codes', batchId, sold: 'REST_UNSOLD', evidence: EVIDENCE })
   for (const supplier of ['silent', 'sandbox'])
     await post('/recovery/settle', { supplier, part: 'PERIOD', evidence: EVIDENCE })
   await post('/recovery/settle', { supplier: 'silent', part: 'ICCIDS', csv, evidence: EVIDENCE })

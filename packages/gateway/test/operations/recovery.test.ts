@@ -249,9 +249,9 @@ test('no held code is sold, and a code that was sold is never sold again', async
   await old.close()
   const file = join(folder, 'sold.csv')
   writeFileSync(file, `iccid\n${makeIccid('8999', 1)}\n`)
-  expect(await failure(...release('--sold', file))).toMatch(/are not in batch/)
+  expect(await failure(...release('--sold', file))).toMatch(/are not in this batch/)
   writeFileSync(file, `iccid\n${gone!.iccid}\n`)
-  expect(await adminJsonWith(release('--sold', file), env)).toMatchObject({ sold: 1, onSale: 2 })
+  expect(await adminJsonWith(release('--sold', file, '--rest-unsold'), env)).toMatchObject({ sold: 1, onSale: 2 })
   const before = await codeOf('STOCK-BEFORE')
   const iccids = new Set([before, gone!.iccid])
   for (const transactionId of ['S-1', 'S-2']) {

@@ -262,7 +262,7 @@ test('codes that are imported in recovery are held until an operator says which 
   expect(await batch()).toMatchObject([{ available: 0n, expired: 2n }])
   expect((await adminJson('recovery', 'show')).batches).toMatchObject([{ batchId, held: 2 }])
   const sold = shop.file('sold.csv', `iccid\n${iccids[0]}\n`)
-  await adminJson('recovery', 'stock', 'shelf', batchId, '--sold', sold, '--evidence', 'the dealer has it')
+  await adminJson('recovery', 'stock', 'shelf', batchId, '--sold', sold, '--rest-unsold', '--evidence', 'the dealer has it')
   expect(await states()).toEqual([{ state: 'RESERVED' }, { state: 'FREE' }])
   expect(await batch()).toMatchObject([{ available: 1n, expired: 0n }])
 })

@@ -1,7 +1,8 @@
 import { formatMoney } from '@dealer-esim/contract'
 import type { AcceptedDoubts, RecoveryReport } from '#operations/recovery/recovery-report.ts'
 import type { ListMatch } from '#operations/recovery/restored-transactions.ts'
-import { table } from '../kernel/text-table.ts'
+import type { HeldBatch } from '#stock/held-codes.ts'
+import { count, table } from '../kernel/text-table.ts'
 
 /* What the command `recovery` prints. */
 
@@ -66,7 +67,7 @@ export function reportText(report: RecoveryReport): string {
       { title: 'AMOUNT', value: (row) => (row.amount === null ? '' : formatMoney(row.amount)), right: true },
       { title: 'PROOF', value: (row) => row.proof ?? '' },
     ]),
-    section(report.batches, 'In doubt: held codes. Say what was sold: recovery stock', [
+    section(report.batches, 'In doubt: held codes. Say what was sold: recovery stock SUPPLIER --sold, then --rest-unsold', [
       { title: 'SUPPLIER', value: (row) => row.supplier },
       { title: 'BATCH', value: (row) => row.batchId },
       { title: 'NAME', value: (row) => row.batchName },
@@ -82,6 +83,27 @@ export function reportText(report: RecoveryReport): string {
     ...report.accepted.map(acceptedText),
   ]
   return parts.filter((part) => part !== '').join('\n\n')
+}
+
+interface SoldCodesSaid {
+  sold: number
+  onSale: number
+  alreadySold: readonly string[]
+  ordered: readonly string[]
+  held: readonly HeldBatch[]
+}
+
+export function soldText({ sold, onSale, alreadySold, ordered, held }: SoldCodesSaid): string {
+  return [
+    `${count(sold, 'code')} marked as sold, ${count(onSale, 'code')} for sale again.`,
+    ...(alreadySold.length > 0 ? [`Marked before: ${count(alreadySold.length, 'ICCID')}.`] : []),
+    ...(ordered.length > 0 ? [`Orders of the database have these, so nothing was changed: ${ordered.join(', ')}.`] : []),
+    ...(held.length > 0
+      ? [
+          `Still held, until --rest-unsold or --all-sold: ${held.map((batch) => `${batch.held} of ${batch.batchName} (${batch.batchId})`).join(', ')}.`,
+        ]
+      : []),
+  ].join('\n')
 }
 
 function acceptedText({ tenantIds, acceptedAt, because, doubts }: AcceptedDoubts): string {

@@ -10,8 +10,10 @@ import {
 } from '#operations/recovery/restored-transactions.ts'
 import { type SettledPart, settleCredits, settleSupplier } from '#operations/recovery/settle-doubts.ts'
 import { parseEvidence } from '#orders/justification.ts'
-import { releaseHeldCodes, type SoldSince } from '#stock/held-codes.ts'
+import { endHold, listHeldBatches } from '#stock/held-codes.ts'
 import { parseIccids } from '#stock/iccid-file.ts'
+import { markSoldCodes } from '#stock/mark-sold-codes.ts'
+import { findBatchId } from '#stock/stock-batches.ts'
 import { UsageError } from '../kernel/cli-failure.ts'
 import { openFile } from '../kernel/cli-files.ts'
 import { withSuppliers } from '../kernel/cli-outbound.ts'
@@ -19,7 +21,7 @@ import type { AdminContext } from '../kernel/context.ts'
 import { parseTime } from '../kernel/parse-options.ts'
 import { type TableOptions, tableAnswers, withTableOptions } from '../kernel/table-options.ts'
 import { count } from '../kernel/text-table.ts'
-import { bullets, matchTable, reportText } from './recovery-text.ts'
+import { bullets, matchTable, reportText, soldText } from './recovery-text.ts'
 
 /** What is held after a restore, and its release. */
 export function recoveryCommands(recovery: Command, context: AdminContext): void {
@@ -147,35 +149,53 @@ async function partOf({ period, esims, allEsims, ...options }: SettleOptions): P
 interface StockOptions extends TableOptions {
   sold?: string
   allSold?: boolean
-  noneSold?: boolean
+  restUnsold?: boolean
   evidence: string
 }
 
 function stockCommand(recovery: Command, context: AdminContext): void {
-  withTableOptions(recovery.command('stock <supplier> <batch>'))
-    .description('Say which held codes of a batch were sold since the backup. The others are for sale again.')
-    .option('--sold <file>', 'a CSV file with the column iccid: these were sold')
-    .option('--all-sold', 'all were sold, or nobody knows')
-    .option('--none-sold', 'none was sold')
+  withTableOptions(recovery.command('stock <supplier> [batch]'))
+    .description(
+      'Say which codes were sold since the backup, file by file as dealers answer. The others stay held until you say that the list of a batch, by its id or name, is complete.',
+    )
+    .option('--sold <file>', 'a CSV file with the column iccid, of one batch or several: these were sold')
+    .option('--all-sold', 'all codes of the batch that are still held were sold, or nobody knows')
+    .option('--rest-unsold', 'the list of the batch is complete: its codes that are still held are for sale again')
     .requiredOption('--evidence <text>', 'who said so')
-    .action(async (supplier: string, batchId: string, options: StockOptions) => {
-      const sold = await soldOf(options)
+    .addHelpText(
+      'after',
+      '\nExample:\n  npm run -s admin -- recovery stock warehouse --sold acme.csv --evidence "list of Acme, 1 December"\n  npm run -s admin -- recovery stock warehouse 2026-11-29 --rest-unsold --evidence "all dealers have answered"',
+    )
+    .action(async (supplier: string, named: string | undefined, options: StockOptions) => {
+      const rest = restOf(named, options)
+      const iccids =
+        options.sold === undefined ? undefined : await parseIccids(openFile(options.sold), tableAnswers(options))
       const evidence = parseEvidence(options.evidence)
       await context.withDeps(async (deps) => {
-        const released = await releaseHeldCodes(deps, { supplier, batchId, sold, evidence }, context.by)
-        const text = `${count(released.sold, 'code')} sold, ${count(released.onSale, 'code')} for sale again.`
-        context.print(text, { supplier, batchId, ...released })
+        const batchId = named === undefined ? undefined : await findBatchId(deps.db, supplier, named)
+        const marked =
+          iccids && (await markSoldCodes(deps, { supplier, batchId, iccids, evidence }, context.by))
+        const ended =
+          rest && batchId && (await endHold(deps, { supplier, batchId, rest, evidence }, context.by))
+        const held = (await listHeldBatches(deps.db)).filter((batch) => batch.supplier === supplier)
+        const sold = (marked?.sold ?? 0) + (ended?.sold ?? 0)
+        const onSale = ended?.onSale ?? 0
+        const { alreadySold, ordered } = { alreadySold: [], ordered: [], ...marked }
+        const said = { supplier, batchId: batchId ?? null, sold, onSale, alreadySold, ordered, held }
+        context.print(soldText(said), said)
       })
     })
 }
 
-/** @throws UsageError unless exactly one of the options is given */
-async function soldOf({ sold, allSold, noneSold, ...options }: StockOptions): Promise<SoldSince> {
-  if ([sold, allSold, noneSold].filter((given) => given !== undefined).length !== 1) {
-    throw new UsageError('Give one of --sold FILE, --all-sold and --none-sold.')
-  }
-  if (sold === undefined) return { kind: allSold ? 'ALL' : 'NONE' }
-  return { kind: 'ICCIDS', iccids: await parseIccids(openFile(sold), tableAnswers(options)) }
+/** @throws UsageError unless the options say something, and a batch is named if its hold ends */
+function restOf(batch: string | undefined, { sold, allSold, restUnsold }: StockOptions): 'SOLD' | 'UNSOLD' | undefined {
+  if (allSold && (restUnsold || sold !== undefined))
+    throw new UsageError('Give --all-sold without --sold and --rest-unsold: it covers all codes that are still held.')
+  if (sold === undefined && !allSold && !restUnsold)
+    throw new UsageError('Give --sold FILE, --all-sold or --rest-unsold.')
+  if (batch === undefined && (allSold || restUnsold))
+    throw new UsageError('Name the batch whose list is complete: recovery stock SUPPLIER BATCH.')
+  return allSold ? 'SOLD' : restUnsold ? 'UNSOLD' : undefined
 }
 
 interface ReleaseOptions {

@@ -1,14 +1,15 @@
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import { joinTransaction, type Tx } from '@dealer-esim/lib/postgres/db.ts'
 import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
-import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
+import { notFound, Refusal, shortList } from '@dealer-esim/lib/refusal.ts'
 import type { Topic } from '#deps.ts'
 import { IS_OPEN, IS_OPERATORS } from '#orders/esim-action.ts'
 import { parseEvidence } from '#orders/justification.ts'
 import { audit, type By } from '#platform/audit/audit.ts'
-import { listHeldBatches, releaseHeldCodes } from '#stock/held-codes.ts'
+import { endHold, listHeldBatches, SOLD_BEFORE_RESTORE } from '#stock/held-codes.ts'
 import { getRecoveryReport, type RecoveryReport, type ReportDeps } from './recovery-report.ts'
 import { getRecovery } from './recovery-state.ts'
+import { FOUND_IN_RECOVERY } from './settle-doubts.ts'
 
 export interface Release {
   /** undefined: all of them, which ends the recovery. */
@@ -60,7 +61,7 @@ export async function releaseDealers(
  * Ends a recovery after which nothing can be in doubt, because nothing was sold since the backup: the gateway was moved to
  * another server. Codes that this recovery holds are for sale again; those that an earlier one holds stay held. Suppliers are
  * asked to carry out open actions again. Open orders that a worker has put under review stay there.
- * @throws Refusal if an earlier recovery has not ended either, or dealers were released
+ * @throws Refusal if an earlier recovery has not ended either, dealers were released, or something is known to have been sold
  */
 export async function endWithoutSales(deps: ReleaseDeps, evidence: string, by: By): Promise<void> {
   const because = parseEvidence(evidence)
@@ -68,7 +69,7 @@ export async function endWithoutSales(deps: ReleaseDeps, evidence: string, by: B
     const since = await requireNoSales(tx)
     const within = { ...deps, db: joinTransaction(deps.db, tx) }
     for (const { supplier, batchId } of await listHeldBatches(tx, since)) {
-      await releaseHeldCodes(within, { supplier, batchId, sold: { kind: 'NONE' }, evidence: because, since }, by)
+      await endHold(within, { supplier, batchId, rest: 'UNSOLD', evidence: because, since }, by)
     }
     tx.send({ text: `update esim_actions a set due_at = now() where ${IS_OPEN} and ${IS_OPERATORS}` })
     endRecovery(tx, { because, doubts: null })
@@ -93,7 +94,44 @@ async function requireNoSales(tx: Tx): Promise<Date> {
   if (restore!.hasReleased) {
     throw new Refusal(409, 'DEALERS_RELEASED', `Dealers were released already, and may have bought since. ${instead}`)
   }
-  return restore!.restoredAt
+  const { restoredAt } = restore!
+  const sales = await listKnownSales(tx, restoredAt)
+  if (sales.length > 0) {
+    const message = `Something was sold since the backup:\n${sales.join('\n')}\n${instead}`
+    throw new Refusal(409, 'KNOWN_SALES', message)
+  }
+  return restoredAt
+}
+
+/** Sentences about what the gateway knows to have been sold, or a dealer says so, since the backup of the only restore. */
+async function listKnownSales(tx: Tx, restoredAt: Date): Promise<string[]> {
+  const esims = await tx.query<{ supplier: string; iccids: string[] }>({
+    text: `select supplier, array_agg(iccid order by iccid) as iccids from unclaimed_esims where ${FOUND_IN_RECOVERY} group by 1 order by 1`,
+  })
+  const transactions = await tx.query<{ clientName: string; state: string; ids: string[] }>({
+    text: `select t.tenant_name as client_name, r.state, array_agg(r.transaction_id order by r.transaction_id) as ids
+           from restored_transactions r join tenants t using (tenant_id)
+           where greatest(r.seen_at, r.decided_at) >= $1 and (r.state = 'SOLD' or r.state = 'IN_DOUBT' and r.listed)
+           group by 1, 2 order by 1, 2`,
+    values: [restoredAt],
+  })
+  const codes = await tx.query<{ supplier: string; iccids: string[] }>({
+    text: `select supplier, array_agg(iccid order by iccid) as iccids from stock_codes
+           where reserved_at >= $1 and starts_with(key, $2) group by 1 order by 1`,
+    values: [restoredAt, SOLD_BEFORE_RESTORE],
+  })
+  return [
+    ...esims.map(({ supplier, iccids }) => `${supplier} has sold ${shortList(iccids, NAMED_MAX)}, which no order has.`),
+    ...transactions.map(({ clientName, state, ids }) =>
+      state === 'SOLD'
+        ? `The transactionId ${shortList(ids, NAMED_MAX)} of ${clientName} was sold.`
+        : `The list of ${clientName} has the transactionId ${shortList(ids, NAMED_MAX)}, which is not decided.`,
+    ),
+    ...codes.map(
+      ({ supplier, iccids }) =>
+        `${iccids.length} codes of ${supplier} were sold: ${shortList(iccids, NAMED_MAX)}.`,
+    ),
+  ]
 }
 
 function wakeAll({ wake }: Pick<ReleaseDeps, 'wake'>): void {
@@ -151,6 +189,10 @@ export function doubtsOf(report: RecoveryReport, tenantIds?: readonly string[]):
     ...ofState('RANGE').map(
       ({ supplier }) =>
         `${supplier} has no list of orders, and is paused: ask it what it sold since the backup, let iccidRange begin after the last ICCID that was sold, and resume it.`,
+    ),
+    ...report.batches.map(
+      ({ supplier, batchName, held }) =>
+        `${held} codes of batch ${batchName} of ${supplier} are held: say which were sold (recovery stock), then that the list is complete (--rest-unsold).`,
     ),
     ...(unsettled.length > 0
       ? [`${unsettled.length} eSIMs that suppliers list belong to no order: debit the dealers that have them.`]

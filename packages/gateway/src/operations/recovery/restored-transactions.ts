@@ -1,7 +1,7 @@
 import { formatMoney, orderNoOf } from '@dealer-esim/contract'
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
-import { notFound } from '@dealer-esim/lib/refusal.ts'
+import { notFound, Refusal, shortList } from '@dealer-esim/lib/refusal.ts'
 import type { TableAnswers } from '@dealer-esim/lib/table-files/read-table.ts'
 import type { Source } from '@dealer-esim/lib/table-files/unreadable-file.ts'
 import { parseEvidence } from '#orders/justification.ts'
@@ -41,7 +41,7 @@ export interface ListMatch {
  * Matches a dealer's list of its orders, a table `transactionId,orderNo,amount`. An order that the database lacks is in doubt
  * on the dealer's word alone, and sold if a supplier lists its eSIMs. Neither can be bought again, nor a transactionId that
  * the list has for an order of another one.
- * @throws Refusal for a file with a fault; nothing is then kept
+ * @throws Refusal for a file with a fault, or with an order of another dealer; nothing is then kept
  */
 export async function matchDealerList(
   deps: { db: Db; ids: Ids },
@@ -51,6 +51,9 @@ export async function matchDealerList(
   const orders = await readOrders(file, answers)
   return deps.db.tx(async (tx) => {
     await getRecovery(tx)
+    // Of two lists with the same order, the second one waits for the first.
+    await tx.query({ text: 'select from restores where recovering for no key update' })
+    await refuseClaimed(tx, tenantId, orders)
     touchWallet(tx, await lockTenantWallet(tx, tenantId)) // an order decided on a cached wallet must not overlook the list
     const matches = await matchOrders(tx, tenantId, orders)
     const unknown = matches.filter(({ match }) => match !== 'OURS')
@@ -74,6 +77,41 @@ export async function matchDealerList(
     return matches
   })
 }
+
+/**
+ * @throws Refusal if an order of the list is another dealer's, by the database or by that dealer's own list. A claim ends when
+ * its transactionId is decided as not sold, e.g. because the list was matched for the wrong dealer
+ */
+async function refuseClaimed(tx: Tx, tenantId: string, orders: readonly DealerOrder[]): Promise<void> {
+  const orderIds = orders.flatMap(({ orderId }) => (orderId === undefined ? [] : [orderId]))
+  const owned = await tx.query<{ orderId: string; clientName: string; transactionId: string }>({
+    text: `select o.order_id, t.tenant_name as client_name, o.transaction_id
+           from tenants t join orders o on o.tenant_id = t.tenant_id
+           where t.tenant_id <> $1 and o.order_id = any ($2::uuid[])`,
+    values: [tenantId, orderIds],
+  })
+  const claimed = await tx.query<{ orderNo: string; tenantId: string; clientName: string; transactionId: string }>({
+    text: `select r.order_no, t.tenant_id, t.tenant_name as client_name, r.transaction_id
+           from restored_transactions r join tenants t using (tenant_id)
+           where r.tenant_id <> $1 and r.order_no = any ($2::text[]) and r.state <> 'NOT_SOLD'`,
+    values: [tenantId, orders.flatMap(({ orderNo }) => (orderNo === '' ? [] : [orderNo]))],
+  })
+  const faults = orders.flatMap(({ row, orderNo, orderId }) => {
+    const owner = owned.find((one) => one.orderId === orderId)
+    if (owner) return [`row ${row}: ${orderNo} is an order of ${owner.clientName} (${owner.transactionId}).`]
+    const claim = claimed.find((one) => one.orderNo === orderNo)
+    if (claim === undefined) return []
+    const undo = `recovery decide ${claim.tenantId} ${claim.transactionId} --not-sold`
+    return [
+      `row ${row}: ${orderNo} is already claimed by ${claim.clientName} (${claim.transactionId}). If that was a mistake: ${undo}`,
+    ]
+  })
+  if (faults.length === 0) return
+  const message = `${shortList(faults, NAMED_MAX, '\n')}\nNothing was kept. Check that this is the list of this dealer.`
+  throw new Refusal(409, 'CLAIMED', message)
+}
+
+const NAMED_MAX = 5
 
 /** A supplier's proof replaces each decision; a dealer's word replaces the one that nothing was sold. */
 const REPLACES = `excluded.state = 'SOLD' or t.state <> 'SOLD'`

@@ -258,6 +258,7 @@ test('each of 200 sales after a backup is found or in doubt, and nothing is sold
     report.batches[0]!.batchId,
     '--sold',
     gone,
+    '--rest-unsold',
     '--evidence',
     'by the dealer',
   ]

@@ -7,8 +7,9 @@ import { doubtsOf, releaseDealers } from '#operations/recovery/release-recovery.
 import { decideTransactions, matchDealerList } from '#operations/recovery/restored-transactions.ts'
 import { settleCredits, settleSupplier } from '#operations/recovery/settle-doubts.ts'
 import { EVIDENCE_LENGTH_MAX, EVIDENCE_LENGTH_MIN } from '#orders/justification.ts'
-import { releaseHeldCodes } from '#stock/held-codes.ts'
+import { endHold } from '#stock/held-codes.ts'
 import { parseIccids } from '#stock/iccid-file.ts'
+import { markSoldCodes } from '#stock/mark-sold-codes.ts'
 import { CsvRefused } from '#stock/stock-csv.ts'
 import { OPERATOR_ADMINS, OPERATORS, type Route, route } from '../kernel/route.ts'
 import { CLOSED, done, money, nullable, time, uuid } from '../kernel/route-schemas.ts'
@@ -199,12 +200,12 @@ export const recoveryRoutes: Route[] = [
     method: 'POST',
     path: '/recovery/stock',
     access: OPERATOR_ADMINS,
-    summary: 'Say which held codes of a batch were sold since the backup; the others are for sale again. Audited',
+    summary: 'Say which codes of a batch were sold since the backup, or of those that are still held that all were, or none. Audited',
     body: Type.Object(
       {
         supplier: name(),
         batchId: uuid(),
-        sold: Type.Enum(['ALL', 'NONE', 'ICCIDS']),
+        sold: Type.Enum(['ICCIDS', 'ALL', 'REST_UNSOLD']),
         csv: Type.Optional(csv('For ICCIDS: with the column iccid')),
         evidence: evidence(),
       },
@@ -213,8 +214,8 @@ export const recoveryRoutes: Route[] = [
     bodyLimit: BODY_MAX_BYTES,
     answer: done,
     async handle({ deps, by }, { body: { csv, sold: kind, ...body } }) {
-      const sold = kind === 'ICCIDS' ? { kind, iccids: await iccidsOf(csv) } : { kind }
-      await releaseHeldCodes(deps, { ...body, sold }, by)
+      if (kind === 'ICCIDS') await markSoldCodes(deps, { ...body, iccids: await iccidsOf(csv) }, by)
+      else await endHold(deps, { ...body, rest: kind === 'ALL' ? 'SOLD' : 'UNSOLD' }, by)
       return {}
     },
   }),

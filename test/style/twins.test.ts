@@ -10,11 +10,11 @@ const REASONS: Readonly<Record<string, string>> = {
   'packages/gateway/src/platform/deployment/open-twins.ts': 'opens the dependencies of the twins',
   'packages/gateway/src/deps.ts': 'creates them, without the live store',
   'packages/gateway/src/worker.ts': 'starts their loops',
-  'packages/gateway/src/http/twin-requests.ts':
-    'chooses them by the form of an AppKey, or for a dealer’s people in test mode',
+  'packages/gateway/src/http/twin-requests.ts': 'chooses them by the form of an AppKey',
   'packages/gateway/src/http/public/traveller/traveller-routes.ts': 'finds the owner of a traveller’s link by its key',
   'packages/gateway/src/http/console/people/me.ts': 'says whether the dealer of a person has a twin',
   'packages/gateway/src/http/console/tenants/test-twins.ts': 'the routes about one dealer’s twin',
+  'packages/gateway/src/operations/twins/served-twin.ts': 'finds the twin of a dealer whose people are in test mode',
   'packages/gateway/src/cells/move/check-move.ts': 'finds a twin that a move would meet in the target',
   'packages/gateway/src/cli/kernel/cli-deps.ts': 'opens them for a command',
   'packages/gateway/src/cli/tenants/moving-cells.ts': 'a twin moves with its dealer',

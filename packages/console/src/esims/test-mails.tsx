@@ -31,7 +31,7 @@ export function TestMailsPage() {
           label={t.testMails.title}
           rows={data.mails}
           columns={[
-            timeColumn('sentAt', t.testMails.sentAt, { phone: 'note' }),
+            timeColumn('sentAt', t.testMails.sentAt, { phone: 'value' }),
             valueColumn(
               'subject',
               t.testMails.subject,

@@ -105,6 +105,7 @@ export function RequestForm({ tenant, secret }: { tenant: TenantDetail | undefin
     setBusy(false)
   }
 
+  const isForReal = me.deployment === 'production' && !isTestMode
   const needed = tenant ? secret === undefined && t.explorer.needSecret : t.explorer.chooseDealer
   return (
     <Grid gap="md">
@@ -137,9 +138,7 @@ export function RequestForm({ tenant, secret }: { tenant: TenantDetail | undefin
               loading={busy}
               disabled={needed !== false}
               onClick={() =>
-                CONSEQUENCES[operation] && me.deployment === 'production' && !isDryRun(body)
-                  ? setDialogOpen(true)
-                  : void send()
+                CONSEQUENCES[operation] && isForReal && !isDryRun(body) ? setDialogOpen(true) : void send()
               }
             >
               {t.explorer.send}

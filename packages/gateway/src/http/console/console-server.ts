@@ -240,7 +240,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     signedIn?: import('./kernel/route.ts').SignedIn
     /** Serves the request. undefined: outside of test mode, and for routes that answer the same in it. */
-    twin?: import('../twin-requests.ts').ServedTwin
+    twin?: import('#operations/twins/served-twin.ts').ServedTwin
   }
   interface FastifyContextConfig {
     consoleRoute?: import('./kernel/route.ts').Route

@@ -64,7 +64,7 @@ test('a confirmation is refused for another count, amount or tool, and if it is 
     operation === 'health' ? HEALTH : isDryRun(body) ? DRY_RUN : ok(ORDER),
   )
   const confirmed = await buy()
-  const madeUp = confirmed.confirmation.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A'))
+  const madeUp = confirmed.confirmation.replace(/.$/, (last: string) => (last === 'A' ? 'B' : 'A'))
   for (const [tool, input] of [
     ['buy', { ...confirmed, packages: [{ ...PACKAGES[0], count: 2 }, PACKAGES[1]] }],
     ['buy', { ...confirmed, amount: '0.01 USD' }],

@@ -1,7 +1,7 @@
 import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
 import type { FastifyRequest } from 'fastify'
-import { findServedTwin, type ServedTwin } from '#http/twin-requests.ts'
+import { findServedTwin, type ServedTwin } from '#operations/twins/served-twin.ts'
 import { ACCESS_TOKEN_PREFIX, findAccessToken } from '#people/account/access-token.ts'
 import { checkPasswordChosen, findPerson, isOperator, type Person } from '#people/person.ts'
 import { checkSecondFactorSet } from '#people/second-factor/required-factor.ts'

@@ -238,7 +238,7 @@ describe.skipIf(!isBrowserAvailable())('a shop at its counter', () => {
     await shop.locator('tr[data-row]').nth(1).waitFor()
     const search = shop.getByRole('main').getByRole('searchbox')
     const rows = () => shop.locator('tr[data-row]').count()
-    // Whoever types pauses before the @, and a reload or another filter at that moment keeps what was typed.
+    // People pause before the @. A reload or another filter at that moment keeps what they typed.
     await search.fill('first')
     await shop.getByText('Enter the full ICCID').waitFor()
     await chooseFilter(shop, 'eSIM status', { label: 'Not used yet' })

@@ -64,6 +64,10 @@ test('the command line serves agents without the protocol’s own packages', () 
   const [, file = ''] = /import\("\.\/(agent-server-[\w-]+\.js)"\)/.exec(program) ?? []
   const script = `const { serveStdio } = await import('./node_modules/@dealer-esim/sdk/dist/${file}'); console.log(typeof serveStdio)`
   expect(inProject(process.execPath, ['--input-type=module', '-e', script])).toBe('function\n')
+  const licences = readFileSync(join(installed, 'THIRD-PARTY-LICENCES.txt'), 'utf8')
+  for (const name of ['@modelcontextprotocol/sdk', 'zod', 'ajv', 'typebox']) {
+    expect(licences).toMatch(new RegExp(`^${name} [\\d.]+ \\(MIT\\)$`, 'm'))
+  }
 })
 
 test('a strict TypeScript program sees the types of requests, answers and codes', () => {

@@ -5,9 +5,13 @@ import { join } from 'node:path'
 
 /** @typedef {{ name: string, version: string, license?: string, integrity?: string, path: string }} Component */
 
-/** @param {string} root @param {string[]} folders with source maps @returns {Component[]} sorted by name and version */
-export function componentsOf(root, folders) {
-  const paths = new Set(['node_modules/@scalar/api-reference']) // its bundle is copied, without a map
+/**
+ * @param {string} root @param {string[]} folders with source maps
+ * @param {string[]} copied packages whose own bundle is copied, without a map
+ * @returns {Component[]} sorted by name and version
+ */
+export function componentsOf(root, folders, copied = []) {
+  const paths = new Set(copied)
   for (const folder of folders) {
     for (const file of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
       if (!file.endsWith('.map')) continue

@@ -1,6 +1,7 @@
 // The npm packages: @dealer-esim/gateway with everything that it runs, and @dealer-esim/sdk.
 
 import { execFileSync } from 'node:child_process'
+import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { lockedComponents } from './components.mjs'
 import { writeSbom } from './sbom.mjs'
@@ -11,7 +12,8 @@ export function packNpm({ root, output, staged, commit, time }) {
   const pack = ['pack', '--silent', '--ignore-scripts', '--pack-destination', output]
   execFileSync('npm', pack, { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] })
   const env = { ...process.env, RELEASE_COMMIT: commit }
-  execFileSync(process.execPath, [join(root, 'scripts/pack.mjs'), output], {
+  const bundled = join(folder, '..', `sdk-components-${process.pid}.json`)
+  execFileSync(process.execPath, [join(root, 'scripts/pack.mjs'), output, bundled], {
     env,
     stdio: ['ignore', 'ignore', 'inherit'],
   })
@@ -30,6 +32,7 @@ export function packNpm({ root, output, staged, commit, time }) {
   const sdk = { name: '@dealer-esim/sdk', version, time }
   writeSbom(join(output, `dealer-esim-sdk-${version}.npm.cdx.json`), {
     ...sdk,
-    components: lockedComponents(root, ['node_modules/commander', 'node_modules/typebox']),
+    components: [...lockedComponents(root, ['node_modules/commander']), ...JSON.parse(readFileSync(bundled, 'utf8'))],
   })
+  rmSync(bundled)
 }

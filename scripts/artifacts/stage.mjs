@@ -26,9 +26,12 @@ const COPIED = [
   'CHANGELOG.md',
   'LICENSE',
   'packages/sdk/README.md',
+  'packages/sdk/examples/certify-shop.mts',
   'sdks/python/README.md',
+  'sdks/python/examples/certify_shop.py',
   'sdks/python/examples/django_shop.py',
   'sdks/php/README.md',
+  'sdks/php/examples/certify_shop.php',
   'sdks/php/examples/symfony_shop.php',
   'test/vectors/signing.json',
   'ops/alerts.yml',
@@ -44,7 +47,11 @@ export async function stageGateway(folder, { root, commit }) {
   const simulators = join(folder, 'simulators')
   await buildRelease('wholesaler-simulators', simulators, { commit })
   cpSync(join(simulators, 'cli.js'), join(dist, 'wholesaler-simulator.js'))
-  const components = componentsOf(root, [dist, join(folder, 'console'), simulators])
+  const components = componentsOf(
+    root,
+    [dist, join(folder, 'console'), simulators],
+    ['node_modules/@scalar/api-reference'],
+  )
   rmSync(simulators, { recursive: true })
   for (const file of filesUnder(folder)) if (file.endsWith('.map')) rmSync(join(folder, file))
 

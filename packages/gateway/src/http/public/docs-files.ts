@@ -32,6 +32,9 @@ const OTHER_DOCUMENTS = {
   },
   files: {
     'vectors.json': 'test/vectors/signing.json',
+    'certify-shop.mts': 'packages/sdk/examples/certify-shop.mts',
+    'certify_shop.py': 'sdks/python/examples/certify_shop.py',
+    'certify_shop.php': 'sdks/php/examples/certify_shop.php',
     'django_shop.py': 'sdks/python/examples/django_shop.py',
     'symfony_shop.php': 'sdks/php/examples/symfony_shop.php',
   },

@@ -245,6 +245,18 @@ test('four agents with one key never spend more than its limit together', async 
   })
 })
 
+test('with a restricted key of a test twin, an agent spends no money, and its receipts say TEST', async () => {
+  const dataDir = { DATA_DIR: join(gateway.cwd, '.data') }
+  await adminJson(['tenant', 'twin', 'create', tenantId], dataDir)
+  const before = await esim.balance()
+  const agent = await startAgent(['--allow-orders'], await createKey('--per-day-max', '20.00', '--twin'))
+  const { amount, confirmation } = await agent.call<Quote>('quote', { buy: PACKAGES })
+  expect(await agent.call('buy', { packages: PACKAGES, amount, confirmation })).toMatchObject({
+    receipt: { mode: 'TEST', amount, keyBudget: { leftToday: '15.50 USD' } },
+  })
+  expect((await esim.balance()).balance).toBe(before.balance)
+})
+
 test('without --allow-orders nothing can be bought or cancelled, and a quote confirms nothing', async () => {
   const agent = await startAgent(['--no-codes'])
   expect(await agent.tools()).toEqual(READ_TOOLS)

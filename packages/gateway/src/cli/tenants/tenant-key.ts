@@ -1,5 +1,6 @@
 import { formatMoney, parseMoney } from '@dealer-esim/contract'
 import type { Command } from 'commander'
+import { getTwin } from '#operations/twins/find-twin.ts'
 import {
   ALLOWED_OPERATIONS,
   createKey,
@@ -9,6 +10,7 @@ import {
   revokeKey,
   setKey,
 } from '#tenants/keys/manage-keys.ts'
+import { type AdminDeps, withTwins } from '../kernel/cli-deps.ts'
 import { UsageError } from '../kernel/cli-failure.ts'
 import type { AdminContext } from '../kernel/context.ts'
 import { parseTime } from '../kernel/parse-options.ts'
@@ -22,6 +24,7 @@ interface KeyOptions {
   totalMax?: string
   allowlist?: string
   expiresAt?: string
+  twin?: boolean
 }
 
 /** A dealer's restricted keys: one per program, each with its own narrower rights and limits. */
@@ -36,9 +39,9 @@ export function keyCommands(key: Command, context: AdminContext): void {
       'after',
       '\nExample:\n  npm run -s admin -- key create ID --label webshop --operations health,package/list,esim/order,esim/query \\\n    --per-order-max 12.50 --per-day-max 200.00',
     )
-    .action((tenantId: string, { label, ...options }: KeyOptions) => {
+    .action((dealerId: string, { label, ...options }: KeyOptions) => {
       const input = { ...keyInput(options), label: label! }
-      return context.withDeps(async (deps) => {
+      return withAccount(context, dealerId, options, async (deps, tenantId) => {
         const made = await createKey(deps, tenantId, input, context.by)
         const human = fields([
           ['AppKey', made.appKey],
@@ -50,8 +53,9 @@ export function keyCommands(key: Command, context: AdminContext): void {
   key
     .command('list <tenant-id>')
     .description('List the restricted keys of a dealer: their limits, what they have spent, and their last use.')
-    .action((tenantId: string) =>
-      context.withDeps(async (deps) => {
+    .option('--twin', TWIN)
+    .action((dealerId: string, options: KeyOptions) =>
+      withAccount(context, dealerId, options, async (deps, tenantId) => {
         const keys = await listKeys(deps.db, tenantId)
         context.print(keyTable(keys), keys)
       }),
@@ -63,10 +67,10 @@ export function keyCommands(key: Command, context: AdminContext): void {
         'Change a restricted key. What is not given stays; “none” clears it. A change applies to every request that is admitted after it.',
       )
       .option('--label <text>', 'which program it is for'),
-  ).action((tenantId: string, appKey: string, options: KeyOptions) => {
+  ).action((dealerId: string, appKey: string, { twin = false, ...options }: KeyOptions) => {
     if (Object.keys(options).length === 0) throw new UsageError('Give at least one change: see key set --help.')
     const input = keyInput(options)
-    return context.withDeps(async (deps) => {
+    return withAccount(context, dealerId, { twin }, async (deps, tenantId) => {
       await setKey(deps, tenantId, appKey, input, context.by)
       const changed = (await listKeys(deps.db, tenantId)).find((one) => one.appKey === appKey)!
       context.print('Changed. It applies from the key’s next request on.', changed)
@@ -75,16 +79,36 @@ export function keyCommands(key: Command, context: AdminContext): void {
   key
     .command('revoke <tenant-id> <app-key>')
     .description('Revoke a restricted key for good: its next request is refused (101004). Its orders stay.')
-    .action((tenantId: string, appKey: string) =>
-      context.withDeps(async (deps) => {
+    .option('--twin', TWIN)
+    .action((dealerId: string, appKey: string, options: KeyOptions) =>
+      withAccount(context, dealerId, options, async (deps, tenantId) => {
         await revokeKey(deps, tenantId, appKey, context.by)
         context.print('Revoked. Further requests with the key are refused.', { tenantId, appKey })
       }),
     )
 }
 
+const TWIN = 'of the dealer’s test twin, instead of its live account'
+
+/** Runs `work` with a dealer's account, or with its test twin, which has a schema and an id of its own. */
+function withAccount<Result>(
+  context: AdminContext,
+  dealerId: string,
+  { twin }: Pick<KeyOptions, 'twin'>,
+  work: (deps: AdminDeps, tenantId: string) => Promise<Result>,
+): Promise<Result> {
+  return context.withDeps((live) => {
+    if (!twin) return work(live, dealerId)
+    return withTwins(live, { create: false }, async (twins) => {
+      const { tenantId } = await getTwin(twins, dealerId)
+      return work(twins!, tenantId)
+    })
+  })
+}
+
 function withOptions(command: Command): Command {
   return command
+    .option('--twin', TWIN)
     .option(
       '--operations <a,b>',
       `what it may call, of ${ALLOWED_OPERATIONS.join(', ')}; none: only what reads packages and the balance`,
@@ -99,7 +123,7 @@ function withOptions(command: Command): Command {
 const NONE = 'none'
 
 /** @throws UsageError, MalformedMoney */
-function keyInput({ label, operations, allowlist, expiresAt, ...limits }: KeyOptions): KeyInput {
+function keyInput({ label, operations, allowlist, expiresAt, twin: _, ...limits }: KeyOptions): KeyInput {
   const input: KeyInput = {}
   if (label !== undefined) input.label = label
   if (operations !== undefined) input.operations = operations === NONE ? null : listOf(operations)

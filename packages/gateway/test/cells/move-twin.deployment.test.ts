@@ -10,6 +10,7 @@ import { type MoveDeps, moveTenant } from '#cells/move/move-tenant.ts'
 import { createAdminDeps } from '#cli/kernel/cli-deps.ts'
 import { openMove } from '#cli/tenants/moving-cells.ts'
 import { suspendTenant } from '#tenants/change-tenant.ts'
+import { createKey, revokeKey } from '#tenants/keys/manage-keys.ts'
 import { addDealer, call, type Dealer, NODE_ENV, type Node, OPERATOR, startNode } from '../harness/api-node.ts'
 import { packageInput } from '../harness/catalogue-testbed.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
@@ -19,6 +20,15 @@ import { rowsOf } from './two-cells.ts'
 
 /* A dealer with a test twin is moved from cell main to cell eu1. */
 
+/** Several moves, each with hundreds of small transactions, on a busy machine. */
+const TIMEOUT_MS = 300_000
+vi.setConfig({ testTimeout: TIMEOUT_MS })
+
+const JAPAN = packageInput({
+  packageCode: 'JP_1_7',
+  status: 'ON_SALE',
+  prices: [{ currencyCode: 'USD', price: 45_000, retailPrice: null }],
+})
 const CELLS = ['main', 'eu1'] as const
 type CellName = (typeof CELLS)[number]
 const databases = {} as Record<CellName, TestDatabase>
@@ -37,7 +47,7 @@ beforeAll(async () => {
     twinDbs[cell] = createDb({
       ...{ url: databases[cell].url, schema: 'public_twins', poolSize: 2, applicationName: 'test' },
     })
-    await putPackages(nodes[cell].deps, [packageInput({ packageCode: 'JP_1_7', status: 'ON_SALE' })], OPERATOR)
+    await putPackages(nodes[cell].deps, [JAPAN], OPERATOR)
     const variables = Object.entries(env(cell)).map(([name, value]) => `${name}=${value}\n`)
     writeFileSync(join(folder, `${cell}.env`), variables.join(''))
   }
@@ -89,7 +99,17 @@ async function withMove<Result>(work: (deps: MoveDeps, move: DealerMove) => Prom
   }
 }
 
-test('a dealer takes its test twin along, with orders, keys, clock and ledger', async () => {
+test('a dealer takes its test twin and restricted keys along, with orders, limits, clock and ledger', async () => {
+  const { tenantId } = dealer
+  const input = { label: 'shop', operations: ['health', 'esim/order'], perDayMax: 100_000n, totalMax: 200_000n }
+  const key = { tenantId, ...(await createKey(nodes.main.deps, tenantId, input, OPERATOR)) }
+  const revoked = await createKey(nodes.main.deps, tenantId, { label: 'old' }, OPERATOR)
+  await revokeKey(nodes.main.deps, tenantId, revoked.appKey, OPERATOR)
+  const bought = JSON.stringify({ transactionId: 'K-1', packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }] })
+  expect((await call(nodes.main, key, 'esim/order', { body: bought })).code).toBe('000000')
+  const limitsAt = async (cell: CellName) => (await call(nodes[cell], key, 'health')).data.keyLimits
+  const limits = await limitsAt('main')
+  expect(limits.totalSpent).toBeGreaterThan(0)
   const sold = await buy('main', 'T-1')
   expect(sold.code).toBe('000000')
   const hours = JSON.stringify({ hours: 48 })
@@ -97,7 +117,10 @@ test('a dealer takes its test twin along, with orders, keys, clock and ledger', 
   const moved = await moveCommand('--to', 'eu1')
   expect(moved).toMatchObject({ code: 0 })
 
-  expect(cellsByAppKey()).toEqual({ [dealer.appKey]: 'eu1', [twin.appKey]: 'eu1' })
+  expect(cellsByAppKey()).toEqual({ [dealer.appKey]: 'eu1', [key.appKey]: 'eu1', [twin.appKey]: 'eu1' })
+  for (const cell of CELLS) expect(await limitsAt(cell)).toEqual(limits)
+  expect((await call(nodes.eu1, key, 'account/balance')).code).toBe('101009')
+  expect(await codeAt('eu1', { ...key, appKey: revoked.appKey })).toBe('101004')
   const [there, here] = [await twinRows('eu1'), await twinRows('main')]
   for (const table of ['twins', 'tenant_secrets', 'wallets', 'transfers', 'orders', 'order_items', 'events'])
     expect([table, there[table]]).toEqual([table, here[table]])

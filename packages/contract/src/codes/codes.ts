@@ -34,7 +34,7 @@ export const codes = {
     503,
     'UNAVAILABLE',
     'The gateway is temporarily unavailable and nothing was changed. Wait for the time in Retry-After and repeat the request with a new RT-RequestID.',
-    'The database is unavailable, or the gateway is starting, stopping or overloaded. Nothing was changed. Repeat the call after the number of seconds in the Retry-After header; repeat an order with the same transactionId.',
+    'The database is unavailable, or the gateway is starting, stopping or overloaded. Nothing was changed. Repeat the call after the number of seconds in the Retry-After header; repeat an order with the same transactionId. After a restore from a backup, an order of the lost time is refused until the operator has found out whether it was sold: keep its transactionId.',
     {},
     ['Retry-After'],
   ),
@@ -220,7 +220,7 @@ export const codes = {
     409,
     'TRANSACTION_CONFLICT',
     'This transactionId was already used with different content, and nothing was changed. Use a new transactionId for a new order.',
-    'The transactionId belongs to an order, top-up or action with different content; all three share one set of transactionIds. To get the first answer again, repeat the original content. A transactionId can never be reused: every new order, top-up or action needs a new one.',
+    'The transactionId belongs to an order, top-up or action with different content; all three share one set of transactionIds. To get the first answer again, repeat the original content. A transactionId can never be reused: every new order, top-up or action needs a new one. After a restore from a backup it can mean that this order was sold before: message says so. Then ask the operator for its eSIMs instead of buying again.',
   ),
   '200013': row(
     404,

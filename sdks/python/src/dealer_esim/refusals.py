@@ -24,7 +24,8 @@ class Unavailable(Refused):
     """000002, HTTP 503. The gateway is temporarily unavailable and nothing was changed. Wait for the time in
     Retry-After and repeat the request with a new RT-RequestID. The database is unavailable, or the gateway is
     starting, stopping or overloaded. Nothing was changed. Repeat the call after the number of seconds in the
-    Retry-After header; repeat an order with the same transactionId.
+    Retry-After header; repeat an order with the same transactionId. After a restore from a backup, an order of
+    the lost time is refused until the operator has found out whether it was sold: keep its transactionId.
     """
 
     code = "000002"
@@ -316,7 +317,9 @@ class TransactionConflict(Refused):
     """200012, HTTP 409. This transactionId was already used with different content, and nothing was changed. Use a
     new transactionId for a new order. The transactionId belongs to an order, top-up or action with different
     content; all three share one set of transactionIds. To get the first answer again, repeat the original
-    content. A transactionId can never be reused: every new order, top-up or action needs a new one.
+    content. A transactionId can never be reused: every new order, top-up or action needs a new one. After a
+    restore from a backup it can mean that this order was sold before: message says so. Then ask the operator
+    for its eSIMs instead of buying again.
     """
 
     code = "200012"

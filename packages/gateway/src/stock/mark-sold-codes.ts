@@ -15,7 +15,7 @@ interface SoldCodes {
   evidence: string
 }
 
-export interface MarkedCodes {
+interface MarkedCodes {
   /** Codes that are marked now. */
   sold: number
   /** ICCIDs that were marked before, e.g. by another dealer's file. */

@@ -12,7 +12,7 @@ import { readConfig } from '#platform/config/config.ts'
 import { nameWithKeys } from '#platform/deployment/peers.ts'
 import { type AdminTestbed, createAdminTestbed } from '../harness/admin-testbed.ts'
 import { waitForBlockedStatements } from '../harness/databases/statements.ts'
-import { adminFailure, adminJson, adminUsageError } from '../harness/processes/admin-in-process.ts'
+import { adminFailure, adminJson } from '../harness/processes/admin-in-process.ts'
 import { addPackage, addTenant, payOrders, TEST_KEY } from '../harness/shop.ts'
 
 /* Decisions of a recovery that depend on when something happened: before the backup, between two restores, or since. */
@@ -74,75 +74,6 @@ test('a recovery without sales releases its own codes, and leaves those of an ea
     { state: 'EXPIRED', held: true },
     { state: 'FREE', held: false },
   ])
-})
-
-test('a recovery is not ended as one without sales while the gateway knows what was sold', async () => {
-  await adminJson('supplier', 'add', 'counter', '--type', 'stock')
-  for (const serial of [71, 72]) await importCode('counter', serial)
-  await restore('1 hour')
-  await prepareRecovery(shop)
-  const end = () => adminFailure('recovery', 'release', '--nothing-sold', 'only moved')
-  const orderNo = orderNoOf(systemIds.uuid())
-  await shop.db.query({
-    text: `insert into unclaimed_esims (supplier, key, iccid) values ('sandbox', $1, '8984')`,
-    values: [`${orderNo}-1`],
-  })
-  expect(await end()).toMatch(/sandbox has sold 8984.*Nothing was changed/s)
-  await shop.db.query({ text: 'truncate unclaimed_esims' })
-  await list('ALONE,,4.50')
-  expect(await end()).toMatch(/has the transactionId ALONE, which is not decided/)
-  await adminJson('recovery', 'decide', tenantId, 'ALONE', '--sold', '--evidence', 'the supplier has it')
-  expect(await end()).toMatch(/transactionId ALONE of .* was sold/)
-  await adminJson('recovery', 'decide', tenantId, 'ALONE', '--not-sold', '--evidence', 'it was a mistake')
-  const file = shop.file('sold.csv', `iccid\n${makeIccid('8986', 71)}\n`)
-  await adminJson('recovery', 'stock', 'counter', '--sold', file, '--evidence', 'the dealer has it')
-  expect(await end()).toMatch(/1 codes of counter were sold: 8986/)
-  expect((await adminJson('recovery', 'show')).recovery).not.toBeNull()
-})
-
-test('codes are marked as sold file by file, and the others stay held until the list of a batch is complete', async () => {
-  await adminJson('supplier', 'add', 'depot', '--type', 'stock')
-  const iccid = (serial: number) => makeIccid('8986', serial)
-  const importBatch = async (name: string, ...serials: number[]) => {
-    const rows = serials.map((serial) => `${iccid(serial)},LPA:1$smdp.example.com$D${serial}`)
-    const file = shop.file('codes.csv', `iccid,ac\n${rows.join('\n')}\n`)
-    await adminJson('stock', 'import', file, '--supplier', 'depot', '--product', 'P', '--name', name)
-  }
-  const say = (...options: string[]) => ['recovery', 'stock', 'depot', ...options, '--evidence', 'by Acme'] as const
-  const sold = (...serials: number[]) => shop.file('sold.csv', `iccid\n${serials.map(iccid).join('\n')}\n`)
-  const heldCodes = async () => {
-    const { batches } = await adminJson('recovery', 'show')
-    const ofDepot = batches.filter(({ supplier }: { supplier: string }) => supplier === 'depot')
-    return Object.fromEntries(ofDepot.map((row: { batchName: string; held: number }) => [row.batchName, row.held]))
-  }
-  await importBatch('first', 81, 82, 85)
-  await importBatch('second', 83, 84)
-  await shop.db.query({
-    text: `update stock_codes set state = 'RESERVED', key = 'ORDER-1' where iccid = $1`,
-    values: [iccid(85)],
-  })
-  await restore('1 hour')
-  expect(await adminFailure(...say('first', '--rest-unsold'))).toMatch(/a worker holds them first/)
-  await prepareRecovery(shop)
-  expect(await adminJson(...say('--sold', sold(81, 83, 85)))).toMatchObject({
-    ...{ sold: 2, onSale: 0, alreadySold: [], ordered: [`${iccid(85)} (ORDER-1)`] },
-  })
-  expect(await heldCodes()).toEqual({ first: 1, second: 1 })
-  expect(await adminJson(...say('--sold', sold(81)))).toMatchObject({ sold: 0, alreadySold: [iccid(81)] })
-  expect(await adminFailure(...say('second', '--sold', sold(82)))).toMatch(/are not in this batch.*name no batch/)
-  expect(await adminUsageError(...say('--rest-unsold'))).toMatch(/Name the batch/)
-  expect((await adminJson('recovery', 'show')).doubts.join()).toMatch(/1 codes of batch first of depot are held/)
-  expect(await adminJson(...say('second', '--rest-unsold'))).toMatchObject({ sold: 0, onSale: 1 })
-  const available = () =>
-    shop.db.query({ text: `select available, expired from stock_batches where batch_name = 'second'` })
-  expect(await available()).toEqual([{ available: 1n, expired: 0n }])
-  // A dealer answers late.
-  expect(await adminJson(...say('--sold', sold(84)))).toMatchObject({ sold: 1 })
-  expect(await available()).toEqual([{ available: 0n, expired: 0n }])
-  expect(await heldCodes()).toEqual({ first: 1 })
-  await importBatch('second', 86)
-  expect(await adminFailure('stock', 'withdraw', 'depot', 'second')).toMatch(/Several batches of depot have the name/)
-  expect(await adminFailure('stock', 'alert', 'depot', 'third', '3')).toBe('There is no batch third.')
 })
 
 async function list(...rows: string[]): Promise<{ match: string }[]> {
@@ -355,21 +286,4 @@ test('--recovery is refused while a gateway without it runs, in the future, and 
   await expect(start()).rejects.toThrow(/No gateway has used this database/)
   await shop.db.query({ text: 'insert into deployment table kept' })
   expect(await recoveries()).toEqual([])
-})
-
-test('an order that another dealer has, or claims, is not claimed again', async () => {
-  const other = await addTenant(shop.db)
-  const [ownId] = await payOrders(shop.db, other, 'OTHERS')
-  await restore('1 hour')
-  const orderNo = orderNoOf(systemIds.uuid())
-  const file = (text: string) => shop.file('list.csv', `transactionId,orderNo,amount\n${text}\n`)
-  const match = (dealer: string, row: string) => ['recovery', 'list', dealer, file(row)] as const
-  await adminJson(...match(tenantId, `T-1,${orderNo},4.50`))
-  expect(await adminFailure(...match(other, `T-2,${orderNo},4.50`))).toMatch(
-    /^row 2: .* is already claimed by .* \(T-1\)\. .*--not-sold\nNothing was kept/,
-  )
-  expect(await adminFailure(...match(tenantId, `T-3,${orderNoOf(ownId!)},4.50`))).toMatch(/is an order of .* \(T-/)
-  expect(await states()).toEqual({ 'T-1': 'IN_DOUBT' })
-  await adminJson('recovery', 'decide', tenantId, 'T-1', '--not-sold', '--evidence', 'the list of another dealer')
-  expect((await adminJson(...match(other, `T-2,${orderNo},4.50`))).matches).toMatchObject([{ match: 'DEALER_ALONE' }])
 })

@@ -116,7 +116,14 @@ export function stockSupplier(name: string, config: StockConfig, deps: StockDeps
         text: `select from stock_codes where supplier = $1 and state = 'FREE' limit 1`,
         values: [name],
       })
-      return row === undefined ? 'it has no codes: import some' : undefined
+      if (row !== undefined) return undefined
+      const held = await deps.db.query({
+        text: `select from stock_codes where supplier = $1 and held_at is not null and exists (select from restores) limit 1`,
+        values: [name],
+      })
+      return held.length > 0
+        ? 'all its codes are held since a restore: say on the page Recovery which were sold'
+        : 'it has no codes: import some'
     },
     async *list(since) {
       for (let after = ''; ; ) {

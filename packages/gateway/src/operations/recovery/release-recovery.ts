@@ -1,3 +1,4 @@
+import { groupBy } from '@dealer-esim/lib/batch.ts'
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import { joinTransaction, type Tx } from '@dealer-esim/lib/postgres/db.ts'
 import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
@@ -9,6 +10,7 @@ import { audit, type By } from '#platform/audit/audit.ts'
 import { endHold, listHeldBatches, SOLD_BEFORE_RESTORE } from '#stock/held-codes.ts'
 import { getRecoveryReport, type RecoveryReport, type ReportDeps } from './recovery-report.ts'
 import { getRecovery } from './recovery-state.ts'
+import { owedText } from './restored-debits.ts'
 import { FOUND_IN_RECOVERY } from './settle-doubts.ts'
 
 export interface Release {
@@ -42,7 +44,7 @@ export async function releaseDealers(
   if (unknown !== undefined) throw notFound('tenant', unknown)
   const doubts = doubtsOf(report, tenantIds)
   if (doubts.length > 0 && acceptedDoubt === undefined) {
-    const message = `${doubts.join('\n')}\nNothing was released. Settle this, or accept it: --accept-doubt "why".`
+    const message = `${doubts.join('\n')}\nNothing was released. ${tenantIds === undefined ? LAST_CHANCE : ''}Settle this, or accept it: --accept-doubt "why".`
     throw new Refusal(409, 'IN_DOUBT', message)
   }
   const because = doubts.length > 0 ? parseEvidence(acceptedDoubt!) : null
@@ -128,8 +130,7 @@ async function listKnownSales(tx: Tx, restoredAt: Date): Promise<string[]> {
         : `The list of ${clientName} has the transactionId ${shortList(ids, NAMED_MAX)}, which is not decided.`,
     ),
     ...codes.map(
-      ({ supplier, iccids }) =>
-        `${iccids.length} codes of ${supplier} were sold: ${shortList(iccids, NAMED_MAX)}.`,
+      ({ supplier, iccids }) => `${iccids.length} codes of ${supplier} were sold: ${shortList(iccids, NAMED_MAX)}.`,
     ),
   ]
 }
@@ -165,14 +166,19 @@ const NAMED_MAX = 10
 
 /** Sentences about what could be bought again, or was sold without a debit, if these dealers were released now. */
 export function doubtsOf(report: RecoveryReport, tenantIds?: readonly string[]): string[] {
+  if (report.recovery === null) return []
   const ofState = (wanted: string) =>
     report.suppliers.filter(({ state, evidence }) => state === wanted && evidence === null)
   const unsettled = report.theirs.filter(({ evidence }) => evidence === null)
   const isMeant = ({ tenantId }: { tenantId: string }) => tenantIds === undefined || tenantIds.includes(tenantId)
+  const inDoubt = report.transactions.filter((one) => isMeant(one) && one.state === 'IN_DOUBT')
+  const undecided = groupBy(inDoubt, ({ tenantId }) => tenantId)
+  const nameOf = (id: string) => report.dealers.find(({ tenantId }) => tenantId === id)?.clientName ?? id
+  const owed = report.debits.filter((debit) => isMeant(debit) && debit.state !== 'DEBITED')
   const unlisted = report.dealers.filter((dealer) => isMeant(dealer) && !dealer.listed && !dealer.released)
   return [
     ...(report.recovery?.isReplayable
-      ? ['Requests of the time before the restore can be replayed until six minutes after it.']
+      ? [`Requests of the time before the restore can be replayed until ${replayableUntil(report.recovery)}.`]
       : []),
     ...ofState('NOT_COMPARED').map(
       ({ supplier }) => `The list of ${supplier} has not been compared since the restore.`,
@@ -192,8 +198,23 @@ export function doubtsOf(report: RecoveryReport, tenantIds?: readonly string[]):
     ),
     ...report.batches.map(
       ({ supplier, batchName, held }) =>
-        `${held} codes of batch ${batchName} of ${supplier} are held: say which were sold (recovery stock), then that the list is complete (--rest-unsold).`,
+        `${held} codes of batch ${batchName} of ${supplier} are held: say which were sold, then that the list is complete.`,
     ),
+    ...[...undecided].map(
+      ([tenantId, ids]) =>
+        `TransactionIds of ${nameOf(tenantId)} are not decided, and stay refused: ${shortList(
+          ids.map(({ transactionId }) => transactionId),
+          NAMED_MAX,
+        )}.`,
+    ),
+    ...(owed.length > 0
+      ? [
+          `Orders that were sold are not debited, in all ${owedText(owed)}: ${shortList(
+            owed.map(({ transactionId }) => transactionId),
+            NAMED_MAX,
+          )}. See “To debit”.`,
+        ]
+      : []),
     ...(unsettled.length > 0
       ? [`${unsettled.length} eSIMs that suppliers list belong to no order: debit the dealers that have them.`]
       : []),
@@ -204,6 +225,15 @@ export function doubtsOf(report: RecoveryReport, tenantIds?: readonly string[]):
       : []),
     ...(unlisted.length > 0 ? [`These dealers have sent no list of their orders: ${namesOf(unlisted)}.`] : []),
   ]
+}
+
+const LAST_CHANCE =
+  'Once all dealers are released, no list can be matched any more, and what nobody has listed can be bought again. '
+
+const REPLAYABLE_MS = 6 * 60_000
+
+function replayableUntil({ restoredAt }: { restoredAt: Date }): string {
+  return new Date(restoredAt.getTime() + REPLAYABLE_MS).toISOString()
 }
 
 function namesOf(dealers: readonly { clientName: string }[]): string {

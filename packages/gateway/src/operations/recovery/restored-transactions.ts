@@ -1,5 +1,5 @@
 import { formatMoney, orderNoOf } from '@dealer-esim/contract'
-import type { Ids } from '@dealer-esim/lib/ids.ts'
+import { type Ids, isUuid } from '@dealer-esim/lib/ids.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { notFound, Refusal, shortList } from '@dealer-esim/lib/refusal.ts'
 import type { TableAnswers } from '@dealer-esim/lib/table-files/read-table.ts'
@@ -51,7 +51,8 @@ export async function matchDealerList(
   const orders = await readOrders(file, answers)
   return deps.db.tx(async (tx) => {
     await getRecovery(tx)
-    // Of two lists with the same order, the second one waits for the first.
+    await requireTenant(tx, tenantId)
+    // The second of two lists with the same order waits for the first.
     await tx.query({ text: 'select from restores where recovering for no key update' })
     await refuseClaimed(tx, tenantId, orders)
     touchWallet(tx, await lockTenantWallet(tx, tenantId)) // an order decided on a cached wallet must not overlook the list
@@ -112,6 +113,14 @@ async function refuseClaimed(tx: Tx, tenantId: string, orders: readonly DealerOr
 }
 
 const NAMED_MAX = 5
+
+async function requireTenant(tx: Tx, tenantId: string): Promise<void> {
+  if (!isUuid(tenantId)) throw notFound('tenant', tenantId)
+  const known = await tx.query({ text: 'select from tenants where tenant_id = $1', values: [tenantId] })
+  if (known.length > 0) return
+  const message = `There is no tenant ${tenantId}. If it was created after the backup, create it again (tenant create), and match its list under the new id.`
+  throw new Refusal(404, 'NOT_FOUND', message)
+}
 
 /** A supplier's proof replaces each decision; a dealer's word replaces the one that nothing was sold. */
 const REPLACES = `excluded.state = 'SOLD' or t.state <> 'SOLD'`

@@ -85,6 +85,7 @@ export function EsimsPage() {
           {
             accessor: 'clientName',
             title: t.common.dealer,
+            width: 115,
             hidden: !isOperator(me),
             render: (row) => <DealerName name={row.clientName} />,
           },
@@ -93,6 +94,8 @@ export function EsimsPage() {
             title: t.esims.traveller,
             phone: 'note',
             width: 115,
+            // Beside the dealer's name there is no room for it. The search finds its address.
+            optional: isOperator(me),
             render: (row) => <TravellerOfRow row={row} />,
           },
           { accessor: 'sendStatus', title: t.esims.sent, width: 130, render: (row) => <SentMark profile={row} /> },
@@ -111,7 +114,7 @@ export function EsimsPage() {
             render: (row) => <Status status={row.smdpStatus} />,
           },
           figureColumn('usage', t.esims.usage, formatUsage, { width: 125, phone: 'value', isNamed: true }),
-          timeColumn('createdAt', t.common.created),
+          timeColumn('createdAt', t.common.created, { width: 153 }),
           { accessor: 'transactionId', title: t.orders.transactionId, optional: true, cellsClassName: 'break' },
           { accessor: 'supplier', title: t.orders.supplier, optional: true, hidden: !isOperator(me) },
           timeColumn('expiredTime', t.esims.expires, { optional: true }),

@@ -172,7 +172,7 @@ function Rows<Row>(props: ListProps<Row> & { sorting: Sorting }) {
   )
 }
 
-const WIDTHS = { name: 180, code: 160, status: 160, number: 105, money: 125, time: 150, actions: 170, text: 140 }
+const WIDTHS = { name: 180, code: 160, status: 160, number: 105, money: 125, time: 170, actions: 170, text: 140 }
 
 /** The width by a column's content, so that a list rarely has to set it. */
 function widthOf<Row>(column: Column<Row>, index: number): number {

@@ -75,6 +75,7 @@ export function PeopleList({ tenantId }: { tenantId: string | null }) {
           {
             accessor: 'secondFactor',
             title: t.people.secondFactor,
+            width: 225,
             render: (row) => (row.secondFactor ? t.common.yes : t.common.no),
           },
           {

@@ -88,6 +88,7 @@ export function DealerPricesPage() {
           {
             accessor: 'retailPrice',
             title: t.prices.retailPrice,
+            width: 250,
             textAlign: 'right',
             currency: () => currency,
             render: (row) => <Amount value={row.retailPrice} currency={currency} />,

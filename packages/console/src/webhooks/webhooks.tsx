@@ -61,12 +61,18 @@ export function WebhooksPage() {
         }
         columns={[
           valueColumn('notifyType', t.webhooks.type, (row) => t.webhooks.types[row.notifyType], { phone: 'main' }),
-          { accessor: 'statuses', title: t.webhooks.status, render: (row) => <EventStatuses event={row} /> },
+          {
+            accessor: 'statuses',
+            title: t.webhooks.status,
+            width: 200,
+            render: (row) => <EventStatuses event={row} />,
+          },
           { accessor: 'clientName', title: t.common.dealer, hidden: !isOperator(me) },
           {
             accessor: 'orderNo',
             title: t.orders.number,
             phone: 'note',
+            width: 120,
             cellsClassName: 'mono',
             render: (row) => row.orderNo ?? '–',
           },

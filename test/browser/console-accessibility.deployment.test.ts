@@ -74,6 +74,26 @@ describe.skipIf(!isBrowserAvailable())('every page of the console, on a separate
     TOUR_MS,
   )
 
+  it(
+    'has room for ten rows on a desk and six on a phone where it is a list, and cuts no column',
+    async () => {
+      const faults: string[] = []
+      for (const stop of tour.stops.filter(({ name }) => LISTS.has(name))) {
+        await visit(testbed, stop)
+        for (const { rows, ...size } of LIST_SIZES) {
+          await stop.page.setViewportSize(size)
+          await transitionsEnd(stop.page)
+          const list = await stop.page.locator('main .list').first().evaluate(measureList)
+          if (list.rows < rows) faults.push(`${stop.name} at ${size.width}: ${list.rows} rows`)
+          faults.push(...list.cut.map((column) => `${stop.name} at ${size.width}: ${column} is cut`))
+        }
+        await stop.page.setViewportSize(DESKTOP)
+      }
+      expect(faults).toEqual([])
+    },
+    TOUR_MS,
+  )
+
   it('is among the pages that the tour visits', () => {
     const sections = dealerSections.map(({ path }) => dealerPage.path + path)
     const paths = [...sections, ...[welcomePage, ...pages].map(({ path }) => path)]
@@ -122,6 +142,27 @@ describe.skipIf(!isBrowserAvailable())('every page of the console, on a separate
     expect((await fetch(`${new URL(consoleUrl).origin}/metrics`)).status).toBe(404)
   })
 })
+
+/** The lists that people open every day. */
+const LISTS = new Set(['dealers', 'orders', 'esims', 'suppliers', 'audit', 'people', 'own-prices'])
+
+const LIST_SIZES = [
+  { width: 1280, height: 720, rows: 10 },
+  { width: 1440, height: 900, rows: 10 },
+  { ...PHONE, rows: 6 },
+]
+
+/** How many rows fit below the top of the list, and what is cut: headers, times, figures, or the list as a whole. Names may be. */
+function measureList(list: Element): { rows: number; cut: string[] } {
+  const isCut = (part: Element) => part.scrollWidth > part.clientWidth
+  const rows = [...list.querySelectorAll('[data-row]')].map((row) => row.getBoundingClientRect())
+  const foot = document.querySelector('.mantine-AppShell-footer')?.getBoundingClientRect().height ?? 0
+  const room = innerHeight - foot - (rows[0]?.top ?? innerHeight) - scrollY
+  const cells = list.querySelectorAll('th, td:has(time), td[style*="text-align: right"]')
+  const cut = [list, ...list.querySelectorAll('table')].some(isCut) ? ['the list'] : []
+  for (const cell of cells) if (isCut(cell)) cut.push(cell.getAttribute('data-label') ?? cell.textContent ?? '')
+  return { rows: Math.floor(room / Math.max(...rows.map(({ height }) => height))), cut: [...new Set(cut)] }
+}
 
 /** Pages that read their data themselves, and one list, because all lists read it the same way. */
 const READING = new Set([

@@ -5,6 +5,7 @@ import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
 import { startApi } from '#api.ts'
 import { createDeps, type Deps } from '#deps.ts'
 import type { RequestLog } from '#http/request-log.ts'
+import { createTwin } from '#operations/twins/manage-twins.ts'
 import { readConfig } from '#platform/config/config.ts'
 import { createTenant } from '#tenants/create-tenant.ts'
 import { topUp } from '#wallet/ledger/top-up-wallet.ts'
@@ -61,6 +62,11 @@ export async function addDealer(deps: Deps, units = 1_000_000): Promise<Dealer> 
     await topUp(deps, opening, OPERATOR)
   }
   return dealer
+}
+
+/** Creates the test twin of a dealer. */
+export function addTwin(deps: Deps, { tenantId }: Pick<Dealer, 'tenantId'>): Promise<Dealer> {
+  return createTwin(deps, () => deps.twins.create(), tenantId, OPERATOR)
 }
 
 export interface Answer {

@@ -3,14 +3,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { setOwnPrice } from '#catalogue/prices/prices.ts'
 import { fulfilmentLoop } from '#fulfilment/fulfilment-loop.ts'
 import { createTenant } from '#tenants/create-tenant.ts'
-import { type Answer, addDealer, call, type Dealer, OPERATOR } from '#test/harness/api-node.ts'
+import { type Answer, addDealer, addTwin, call, type Dealer, OPERATOR } from '#test/harness/api-node.ts'
 import { ESIM_OPERATIONS, esimReferences, otherOrderNo, withoutIds } from '#test/harness/isolation.ts'
 import { waitUntil } from '#test/harness/shop.ts'
 import { type ApiFixture, createApiFixture } from './api-fixture.ts'
 
 let stage: ApiFixture
 let owner: Dealer
-let stranger: Dealer
+/** Who must not see what the owner has. */
+let strangers: Record<'another dealer' | 'its own test twin', Dealer>
 /** A delivered order of the owner's. */
 let order: { orderNo: string; transactionId: string }
 let profile: { esimTranNo: string; iccid: string }
@@ -20,7 +21,8 @@ let action: { actionNo: string; transactionId: string }
 beforeAll(async () => {
   stage = await createApiFixture()
   owner = stage.dealer
-  stranger = await addDealer(stage.node.deps)
+  const { deps } = stage.node
+  strangers = { 'another dealer': await addDealer(deps), 'its own test twin': await addTwin(deps, owner) }
   order = (await stage.order(owner, { transactionId: 'owned' })).data
   const loop = fulfilmentLoop(stage.node.deps)
   const delivered = await waitUntil(async () => {
@@ -64,89 +66,104 @@ function questions(): [string, string, Record<string, unknown>, Record<string, u
   })
 }
 
-describe('an order, profile or package of another tenant', () => {
-  it('exists for its owner', async () => {
-    for (const [title, operation, theirs] of questions()) {
-      const { code, data } = await stage.json(owner, operation, theirs)
-      expect([title, code, (data.profileList ?? data.orderList ?? data.entryList ?? []).length]).toEqual([
-        title,
-        '000000',
-        1,
-      ])
-    }
-  })
+describe.each(['another dealer', 'its own test twin'] as const)(
+  'an order, profile or package of a dealer, for %s,',
+  (who) => {
+    let stranger: Dealer
+    beforeAll(() => {
+      stranger = strangers[who]
+    })
 
-  it('gets the same answer as a nonexistent one', async () => {
-    for (const [title, operation, theirs, absent] of questions()) {
-      const [one, other] = [
-        await stage.json(stranger, operation, theirs),
-        await stage.json(stranger, operation, absent),
+    it('exists for its owner', async () => {
+      for (const [title, operation, theirs] of questions()) {
+        const { code, data } = await stage.json(owner, operation, theirs)
+        expect([title, code, (data.profileList ?? data.orderList ?? data.entryList ?? []).length]).toEqual([
+          title,
+          '000000',
+          1,
+        ])
+      }
+    })
+
+    it('gets the same answer as a nonexistent one', async () => {
+      for (const [title, operation, theirs, absent] of questions()) {
+        const [one, other] = [
+          await stage.json(stranger, operation, theirs),
+          await stage.json(stranger, operation, absent),
+        ]
+        expect([title, withoutIds(one)]).toEqual([title, withoutIds(other)])
+        expect([title, one.code]).toEqual([title, operation === 'esim/query' ? '200013' : '000000'])
+      }
+    })
+
+    it.each(ESIM_OPERATIONS)('is not found by %s if it is an eSIM', async (operation, request) => {
+      const id = operation === 'package/list' ? {} : { transactionId: 'new' }
+      for (const [theirs, absent] of esimReferences(profile)) {
+        const body = { ...id, ...request }
+        const known = await stage.json(owner, operation, { ...body, ...theirs })
+        expect(known.code).toBe(operation === 'package/list' ? '000000' : '200002')
+        const one = await stage.json(stranger, operation, { ...body, ...theirs })
+        expect(one.code).toBe('310403')
+        expect(withoutIds(one)).toEqual(withoutIds(await stage.json(stranger, operation, { ...body, ...absent })))
+      }
+    })
+
+    it('is not found by esim/action/query if it is an action', async () => {
+      const { actionNo, transactionId } = action
+      const noAction = otherOrderNo(actionNo)
+      const pairs = [
+        [{ actionNo }, { actionNo: noAction }],
+        [{ transactionId }, { transactionId: 'another' }],
+        [
+          { actionNo, transactionId },
+          { actionNo: noAction, transactionId: 'another' },
+        ],
       ]
-      expect([title, withoutIds(one)]).toEqual([title, withoutIds(other)])
-      expect([title, one.code]).toEqual([title, operation === 'esim/query' ? '200013' : '000000'])
-    }
-  })
+      for (const [theirs, absent] of pairs) {
+        expect((await stage.json(owner, 'esim/action/query', theirs!)).data.actionNo).toBe(actionNo)
+        const one = await stage.json(stranger, 'esim/action/query', theirs!)
+        expect(one.code).toBe('200013')
+        expect(withoutIds(one)).toEqual(withoutIds(await stage.json(stranger, 'esim/action/query', absent!)))
+      }
+    })
 
-  it.each(ESIM_OPERATIONS)('is not found by %s if it is an eSIM', async (operation, request) => {
-    const id = operation === 'package/list' ? {} : { transactionId: 'new' }
-    for (const [theirs, absent] of esimReferences(profile)) {
-      const body = { ...id, ...request }
-      const known = await stage.json(owner, operation, { ...body, ...theirs })
-      expect(known.code).toBe(operation === 'package/list' ? '000000' : '200002')
-      const one = await stage.json(stranger, operation, { ...body, ...theirs })
-      expect(one.code).toBe('310403')
-      expect(withoutIds(one)).toEqual(withoutIds(await stage.json(stranger, operation, { ...body, ...absent })))
-    }
-  })
+    it('is reported as not found in a usage query if it is an eSIM', async () => {
+      const ask = async (of: Dealer, esimTranNo: string) => {
+        const answer = await stage.json(of, 'esim/usage/query', { esimTranNoList: [esimTranNo] })
+        const { text, ...rest } = withoutIds(answer)
+        return { ...rest, text: text.replaceAll(esimTranNo, 'ESIM') }
+      }
+      expect((await ask(owner, profile.esimTranNo)).text).toContain(profile.iccid)
+      const one = await ask(stranger, profile.esimTranNo)
+      expect(one).toEqual(await ask(stranger, randomUUID()))
+      expect(one.text).toContain('"notFound":["ESIM"]')
+    })
 
-  it('is not found by esim/action/query if it is an action', async () => {
-    const { actionNo, transactionId } = action
-    const noAction = otherOrderNo(actionNo)
-    const pairs = [
-      [{ actionNo }, { actionNo: noAction }],
-      [{ transactionId }, { transactionId: 'another' }],
-      [
-        { actionNo, transactionId },
-        { actionNo: noAction, transactionId: 'another' },
-      ],
-    ]
-    for (const [theirs, absent] of pairs) {
-      expect((await stage.json(owner, 'esim/action/query', theirs!)).data.actionNo).toBe(actionNo)
-      const one = await stage.json(stranger, 'esim/action/query', theirs!)
-      expect(one.code).toBe('200013')
-      expect(withoutIds(one)).toEqual(withoutIds(await stage.json(stranger, 'esim/action/query', absent!)))
-    }
-  })
+    it('does not block its transactionId for an action', async () => {
+      const answer = await stage.order(stranger, { transactionId: 'revoked' })
+      expect([answer.code, answer.headers['idempotent-replayed']]).toEqual(['000000', undefined])
+    })
 
-  it('is reported as not found in a usage query if it is an eSIM', async () => {
-    const ask = async (of: Dealer, esimTranNo: string) => {
-      const answer = await stage.json(of, 'esim/usage/query', { esimTranNoList: [esimTranNo] })
-      const { text, ...rest } = withoutIds(answer)
-      return { ...rest, text: text.replaceAll(esimTranNo, 'ESIM') }
-    }
-    expect((await ask(owner, profile.esimTranNo)).text).toContain(profile.iccid)
-    const one = await ask(stranger, profile.esimTranNo)
-    expect(one).toEqual(await ask(stranger, randomUUID()))
-    expect(one.text).toContain('"notFound":["ESIM"]')
-  })
+    it('does not block its transactionId for an order', async () => {
+      const answer = await stage.order(stranger, { transactionId: 'owned' })
+      expect([answer.code, answer.headers['idempotent-replayed']]).toEqual(['000000', undefined])
+      expect(answer.data.orderNo).not.toBe(order.orderNo)
+    })
 
-  it('does not block its transactionId for an action', async () => {
-    const answer = await stage.order(stranger, { transactionId: 'revoked' })
-    expect([answer.code, answer.headers['idempotent-replayed']]).toEqual(['000000', undefined])
-  })
+    it('does not appear in balance, health or webhook settings', async () => {
+      const fresh = await addDealer(stage.node.deps, 7)
+      expect((await call(stage.node, fresh, 'account/balance')).data.balance).toBe(70_000)
+      expect((await call(stage.node, fresh, 'health')).data.tenantId).toBe(fresh.tenantId)
+      await stage.json(owner, 'webhook/set', { eventTypes: ['ORDER_PAID'] })
+      expect((await call(stage.node, fresh, 'webhook/set')).data.eventTypes).toHaveLength(2)
+    })
+  },
+)
 
-  it('does not block its transactionId for an order', async () => {
-    const answer = await stage.order(stranger, { transactionId: 'owned' })
-    expect([answer.code, answer.headers['idempotent-replayed']]).toEqual(['000000', undefined])
-    expect(answer.data.orderNo).not.toBe(order.orderNo)
-  })
-
-  it('does not appear in balance, health or webhook settings', async () => {
-    const fresh = await addDealer(stage.node.deps, 7)
-    expect((await call(stage.node, fresh, 'account/balance')).data.balance).toBe(70_000)
-    expect((await call(stage.node, fresh, 'health')).data.tenantId).toBe(fresh.tenantId)
-    await stage.json(owner, 'webhook/set', { eventTypes: ['ORDER_PAID'] })
-    expect((await call(stage.node, fresh, 'webhook/set')).data.eventTypes).toHaveLength(2)
+describe('an order, profile or package of another dealer', () => {
+  let stranger: Dealer
+  beforeAll(() => {
+    stranger = strangers['another dealer']
   })
 
   it('cannot be read with its owner’s cursor', async () => {

@@ -1,18 +1,20 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Answer, addDealer, call, type Dealer } from '#test/harness/api-node.ts'
+import { type Answer, addDealer, addTwin, call, type Dealer } from '#test/harness/api-node.ts'
 import { ESIM_OPERATIONS, esimReferences, otherOrderNo, withoutIds } from '#test/harness/isolation.ts'
 import type { Esim } from '#test/orders/topups/topup-testbed.ts'
 import { createRtTestbed, type RtTestbed } from './rt-testbed.ts'
 
 let bed: RtTestbed
 let owner: Dealer
-let stranger: Dealer
+/** Who must not see what the owner has. */
+let strangers: Record<'another dealer' | 'its own test twin', Dealer>
 let esim: Esim
 beforeAll(async () => {
   bed = await createRtTestbed()
   owner = bed.dealer
-  stranger = await addDealer(bed.node.deps)
+  const { deps } = bed.node
+  strangers = { 'another dealer': await addDealer(deps), 'its own test twin': await addTwin(deps, owner) }
   esim = await bed.delivered()
   expect(await bed.codeOf('esim/revoke', { esimTranNo: esim.esimTranNo })).toBe(null)
 })
@@ -27,7 +29,12 @@ const post = (of: Dealer, operation: string, body: object): Promise<Answer> =>
 const codeOf = ({ text }: Answer) => JSON.parse(text).errorCode
 const objOf = ({ text }: Answer) => JSON.parse(text).obj
 
-describe('an order or eSIM of another tenant', () => {
+describe.each(['another dealer', 'its own test twin'] as const)('an order or eSIM of a dealer, for %s,', (who) => {
+  let stranger: Dealer
+  beforeAll(() => {
+    stranger = strangers[who]
+  })
+
   it.each(ESIM_OPERATIONS)('is not found by %s if it is an eSIM', async (operation, request) => {
     for (const [theirs, absent] of esimReferences(esim)) {
       const known = await post(owner, operation, { ...request, ...theirs })
@@ -61,6 +68,13 @@ describe('an order or eSIM of another tenant', () => {
     expect(objOf(await ask(owner, esim.esimTranNo)).esimUsageList).toHaveLength(1)
     const one = await ask(stranger, esim.esimTranNo)
     expect(withoutIds(one)).toEqual(withoutIds(await ask(stranger, randomUUID())))
+  })
+})
+
+describe.each(['another dealer', 'its own test twin'] as const)('a new order of a dealer, for %s,', (who) => {
+  let stranger: Dealer
+  beforeAll(() => {
+    stranger = strangers[who]
   })
 
   it('does not block its transactionId for other tenants', async () => {

@@ -7,7 +7,7 @@ import { addSupplier } from '#suppliers/manage-suppliers.ts'
 import { changeSettings } from '#tenants/tenant-settings.ts'
 import { topUp } from '#wallet/ledger/top-up-wallet.ts'
 import { verifyLedger } from '#wallet/verify/verify-ledger.ts'
-import { type Answer, addDealer, type Dealer, type Node, OPERATOR, startNode } from '../harness/api-node.ts'
+import { type Answer, addDealer, addTwin, type Dealer, type Node, OPERATOR, startNode } from '../harness/api-node.ts'
 import { packageInput } from '../harness/catalogue-testbed.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { type CrashingGateway, startCrashingGateway } from './crashing-gateway.ts'
@@ -68,7 +68,8 @@ test('a tenant’s orders and balance match the model through crashes, and the l
   const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
   console.info(`model: SEED=${seed}`)
   const property = fc.asyncProperty(sequences, async (steps) => {
-    const play = { model: new Model(), dealer: await addDealer(operator.deps, 0) }
+    const dealer = await addDealer(operator.deps, 0)
+    const play = { model: new Model(), dealer, twin: await addTwin(operator.deps, dealer), ofTwin: new Set<string>() }
     for (const [index, step] of steps.entries()) {
       await timed(`step ${index + 1}, ${stepText(step)}`, async () => {
         await take(step, play)
@@ -80,6 +81,7 @@ test('a tenant’s orders and balance match the model through crashes, and the l
     await timed('the end', async () => {
       await expectOrders(play)
       await expectEsims(play)
+      await expectTwin(play)
     })
   })
   await fc.assert(property, { seed, numRuns: SEQUENCES, endOnFailure: true })
@@ -88,9 +90,14 @@ test('a tenant’s orders and balance match the model through crashes, and the l
 interface Play {
   model: Model
   dealer: Dealer
+  /** The dealer's test twin, which sends every request first. The model does not know it: nothing of it may be found. */
+  twin: Dealer
+  /** The transactionIds of its orders. */
+  ofTwin: Set<string>
 }
 
-async function take(step: Step, { model, dealer }: Play): Promise<void> {
+async function take(step: Step, play: Play): Promise<void> {
+  const { model, dealer } = play
   const { deps } = operator
   const { tenantId } = dealer
   switch (step.do) {
@@ -111,17 +118,19 @@ async function take(step: Step, { model, dealer }: Play): Promise<void> {
     case 'request':
     case 'kill':
     case 'cut':
-      return request(step, { model, dealer })
+      return request(step, play)
     default:
       step satisfies never
   }
 }
 
 /** Sends the same body `calls` times concurrently, and repeats after a lost connection, as a dealer would. */
-async function request(step: RequestStep, { model, dealer }: Play): Promise<void> {
-  const asked = await requestOf(step, { model, dealer })
+async function request(step: RequestStep, play: Play): Promise<void> {
+  const { dealer } = play
+  const asked = await requestOf(step, play)
   if (asked === undefined) return
   const body = JSON.stringify(asked.body)
+  await requestOfTwin(play, asked.operation, body)
   const answering = Promise.all(
     Array.from({ length: step.calls }, () => gateway.request(dealer, asked.operation, body)),
   )
@@ -146,8 +155,29 @@ async function request(step: RequestStep, { model, dealer }: Play): Promise<void
   if (!anyLost) expect(firsts).toBe(expected.isNew ? 1 : 0)
 }
 
+/** The twin may buy the same packages under the same transactionIds, and does not find its dealer's eSIMs. */
+async function requestOfTwin({ twin, ofTwin }: Play, operation: string, body: string): Promise<void> {
+  const { answer } = await gateway.request(twin, operation, body)
+  // Its own orders have taken some transactionIds.
+  const isTaken = ofTwin.has(JSON.parse(body).transactionId)
+  if (operation !== 'esim/order') return expect(answer.code).toBe(isTaken ? '200012' : '310403')
+  if (answer.code === '000000') ofTwin.add(answer.data.transactionId)
+}
+
+async function expectTwin({ twin: { tenantId }, ofTwin }: Play): Promise<void> {
+  const { db } = (await operator.deps.twins.open())!
+  const faults: string[] = []
+  await verifyLedger(db, { tenantId, onFault: (fault) => faults.push(fault.message) })
+  expect(faults).toEqual([])
+  const orders = await db.query<{ transactionId: string }>({
+    text: 'select transaction_id from orders where tenant_id = $1',
+    values: [tenantId],
+  })
+  expect(orders.map(({ transactionId }) => transactionId).sort()).toEqual([...ofTwin].sort())
+}
+
 /** @returns undefined for a request about an eSIM while the dealer has no eSIM */
-async function requestOf({ request }: RequestStep, { model, dealer }: Play) {
+async function requestOf({ request }: RequestStep, { model, dealer }: Pick<Play, 'model' | 'dealer'>) {
   if (request.kind === 'order') {
     const { transactionId, lines, isMisquoted } = request.input
     const body = {

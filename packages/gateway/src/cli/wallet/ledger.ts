@@ -46,11 +46,11 @@ export function ledgerCommands(ledger: Command, context: AdminContext): void {
 
 interface Verified {
   live: LedgerCounts
-  /** Counted apart, because their money is not real; undefined without test twins. */
+  /** Counted apart, because nobody has paid for it; undefined: no dealer has a twin. */
   twins: LedgerCounts | undefined
 }
 
-/** Verifies live dealers and test twins, or only the account with this id. @throws Refusal if no account has it */
+/** Verifies live dealers and test twins, or the only one of them that has this id. @throws Refusal if the id is unknown */
 async function verifyBoth(deps: AdminDeps, only: string | undefined, options: VerifyOptions): Promise<Verified> {
   if (only === undefined) {
     const live = await verifyLedger(deps.db, options)

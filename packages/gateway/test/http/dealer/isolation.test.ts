@@ -10,7 +10,7 @@ import { type ApiFixture, createApiFixture } from './api-fixture.ts'
 
 let stage: ApiFixture
 let owner: Dealer
-/** Who must not see what the owner has. */
+/** Accounts that must not see what the owner has. */
 let strangers: Record<'another dealer' | 'its own test twin', Dealer>
 /** A delivered order of the owner's. */
 let order: { orderNo: string; transactionId: string }

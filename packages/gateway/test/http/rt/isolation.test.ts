@@ -7,7 +7,7 @@ import { createRtTestbed, type RtTestbed } from './rt-testbed.ts'
 
 let bed: RtTestbed
 let owner: Dealer
-/** Who must not see what the owner has. */
+/** Accounts that must not see what the owner has. */
 let strangers: Record<'another dealer' | 'its own test twin', Dealer>
 let esim: Esim
 beforeAll(async () => {

@@ -3,12 +3,12 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { putPackages } from '#catalogue/packages/put-packages.ts'
 import { actForOperator } from '#esims/actions/operator-action.ts'
 import { ALLOWED_OPERATIONS, createKey, listKeys, revokeKey } from '#tenants/keys/manage-keys.ts'
+import { type ActionTestbed, createActionTestbed, FREE, PRICE } from '#test/esims/actions/action-testbed.ts'
 import type { Dealer } from '#test/harness/api-node.ts'
 import { OPERATOR } from '#test/harness/api-node.ts'
 import { packageInput } from '#test/harness/catalogue-testbed.ts'
 import { deliver } from '#test/harness/scripted-supplier.ts'
 import { waitUntil } from '#test/harness/shop.ts'
-import { type ActionTestbed, createActionTestbed, FREE, PRICE } from '../../esims/actions/action-testbed.ts'
 
 /* A refund, less its fee, goes back to the restricted key that placed the order, whoever causes it. */
 

@@ -12,6 +12,7 @@ type Kind = keyof Dashboard['attention']
 /** Everything that needs an operator's attention, each linked to its list. */
 export function AttentionCard({ attention }: { attention: Dashboard['attention'] }) {
   const links: Record<Kind, { to: string; search?: Record<string, string> }> = {
+    recoveries: { to: '/recovery' },
     failingSuppliers: { to: SUPPLIERS },
     lateOrders: { to: '/orders', search: { waiting: 'LATE' } },
     underReview: { to: '/orders', search: { status: 'UNDER_REVIEW' } },

@@ -130,6 +130,23 @@ export function Transactions({ listProps, rows, act }: ActingProps<'transactions
   )
 }
 
+/** What dealers owe for orders that were sold before the restore. */
+export function Debits({ listProps, rows }: SectionsProps<'debits'>) {
+  return (
+    <Section<Part<'debits'>>
+      {...{ listProps, part: t.recovery.debits, rows: rows, idOf: (row) => `${row.tenantId} ${row.transactionId}` }}
+      to={(row) => `/tenants/${row.tenantId}`}
+      columns={[
+        valueColumn('clientName', t.recovery.dealer, (row) => row.clientName),
+        valueColumn('transactionId', t.recovery.transactionId, (row) => row.transactionId),
+        moneyColumn('amount', t.recovery.amount),
+        { accessor: 'reference', title: t.recovery.reference, cellsClassName: 'mono' },
+        { accessor: 'state', title: t.recovery.state, render: (row) => t.recovery.debitStates[row.state] },
+      ]}
+    />
+  )
+}
+
 export function Batches({ listProps, rows, act }: ActingProps<'batches'>) {
   return (
     <Section<Part<'batches'>>

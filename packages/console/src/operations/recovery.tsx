@@ -13,6 +13,7 @@ import {
   Batches,
   Credits,
   Dealers,
+  Debits,
   OpenActions,
   OpenOrders,
   Suppliers,
@@ -57,6 +58,7 @@ export function RecoveryPage() {
       <OpenActions listProps={listProps} rows={data?.openActions} />
       {!isOver && <Theirs {...{ listProps, act }} rows={data?.theirs} />}
       <Transactions {...{ listProps, act }} rows={data?.transactions} />
+      <Debits listProps={listProps} rows={data?.debits} />
       <Batches {...{ listProps, act }} rows={data?.batches} />
       {recovery && <Credits recovery={recovery} act={act} />}
       {!isOver && <Dealers {...{ listProps, act }} rows={data?.dealers} doubts={data?.doubts ?? []} />}

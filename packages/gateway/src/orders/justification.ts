@@ -10,7 +10,11 @@ export const EVIDENCE_LENGTH_MAX = 2_000
 export function parseEvidence(text: string): string {
   const evidence = text.trim()
   const { length } = [...evidence]
-  if (length < EVIDENCE_LENGTH_MIN) {
+  if (length > 0 && length < EVIDENCE_LENGTH_MIN) {
+    const message = `“${evidence}” is too short: the evidence needs at least ${EVIDENCE_LENGTH_MIN} characters. Write who said what.`
+    throw new Refusal(422, 'EVIDENCE_TOO_SHORT', message)
+  }
+  if (length === 0) {
     throw new Refusal(
       422,
       'EVIDENCE_MISSING',

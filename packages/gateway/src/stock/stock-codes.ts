@@ -8,7 +8,8 @@ import { audit, type By } from '#platform/audit/audit.ts'
 import type { StockSecrets } from './stock.ts'
 import { getBatch } from './stock-batches.ts'
 
-export type CodeState = 'FREE' | 'RESERVED' | 'EXPIRED'
+/** HELD: unsold at the backup of a restore, and perhaps sold since; nobody can buy it. The database has EXPIRED for it. */
+export type CodeState = 'FREE' | 'RESERVED' | 'EXPIRED' | 'HELD'
 
 /** A code in stock, without the data that installs it. */
 export interface StockCode {
@@ -38,7 +39,7 @@ export async function findCodes(db: Pick<Db, 'query'>, typed: string, limit: num
     throw new Refusal(422, 'INVALID', reason, { details: [{ field: 'iccid', reason }] })
   }
   return db.query<StockCode>({
-    text: `select c.supplier, c.code_id, c.batch_id, b.batch_name, c.product_code, c.iccid, c.state, c.key, c.imported_at,
+    text: `select c.supplier, c.code_id, c.batch_id, b.batch_name, c.product_code, c.iccid, ${STATE} as state, c.key, c.imported_at,
              c.reserved_at, ${EXPIRY} as expires_at
            from stock_codes c join stock_batches b using (supplier, batch_id)
            where c.iccid like $1 order by c.iccid, c.imported_at desc limit $2`,
@@ -46,6 +47,7 @@ export async function findCodes(db: Pick<Db, 'query'>, typed: string, limit: num
   })
 }
 
+const STATE = `case when c.held_at is null then c.state else 'HELD' end`
 const EXPIRY = `nullif(c.expires_at, 'infinity')`
 
 type Secrets = Pick<Cipher, 'decrypt'>
@@ -82,7 +84,7 @@ export async function revealStockCode(
 
 /** The number of codes read at a time. */
 const PAGE_ROWS = 1_000
-const STATES = { FREE: 'AVAILABLE', RESERVED: 'SOLD', EXPIRED: 'EXPIRED' } as const
+const STATES = { FREE: 'AVAILABLE', RESERVED: 'SOLD', EXPIRED: 'EXPIRED', HELD: 'HELD' } as const
 const HEADER = ['iccid', 'state', 'expiresAt', 'orderNo', 'soldAt'] as const
 const SECRET_HEADER = ['ac', 'confirmationCode', 'pin', 'puk'] as const
 
@@ -102,7 +104,7 @@ export async function exportBatch(
   await write(csvText([[...HEADER, ...(secrets ? SECRET_HEADER : [])]]))
   for (let after = NIL; ; ) {
     const rows = await deps.db.query<ExportedCode>({
-      text: `select c.code_id, c.iccid, c.state, ${EXPIRY} as expires_at, c.key, c.reserved_at, c.secrets
+      text: `select c.code_id, c.iccid, ${STATE} as state, ${EXPIRY} as expires_at, c.key, c.reserved_at, c.secrets
              from stock_codes c where supplier = $1 and code_id > $3 and batch_id = $2 order by code_id limit $4`,
       values: [supplier, batchId, after, PAGE_ROWS],
     })

@@ -1,5 +1,6 @@
 import { copyFileSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { createCipher } from '@dealer-esim/lib/crypto.ts'
 import { createIds } from '@dealer-esim/lib/ids.ts'
 import { createDb, type Database } from '@dealer-esim/lib/postgres/db.ts'
 import { migrate } from '@dealer-esim/lib/postgres/migrations.ts'
@@ -123,6 +124,8 @@ test('the backup command says what it leaves out, and prints the key only on req
   expect(plain.stdout).not.toContain(SHARED_MASTER_KEY)
   const printed = await adminWith(['backup', join(temporaryFolder('key'), 'a'), '--print-key'], envOf(sold.url))
   expect(printed.stdout).toContain(`MASTER_KEY=${SHARED_MASTER_KEY}`)
+  const { fingerprint } = createCipher([Buffer.from(SHARED_MASTER_KEY, 'base64')])
+  expect(printed.stdout).toContain(`fingerprint ${fingerprint}, for a safe`) // as a restore with another key names it
   const audited = await db.query<{ actor: string; after: { encrypted: boolean; printedKeys: string[] } }>({
     text: `select actor, after from audit_log where action = 'backup.make' order by audit_id desc limit 2`,
   })

@@ -104,13 +104,13 @@ describe('doctor', () => {
     expect(complaint).not.toContain(':p@')
   })
 
-  test('reports that an empty database must be migrated, and checks nothing else in the database', async () => {
+  test('reports that a backup is restored into an empty database before anything migrates it, and checks nothing else in it', async () => {
     const empty = await createEmptyDatabase()
     try {
       const found = await complaints({ DATABASE_URL: empty.url })
       expect(found.filter((line) => !line.includes('synchronous_commit'))).toEqual([
         expect.stringMatching(
-          /^WARNING schema: This database lacks \d+ migrations, 0001_deployment\.sql to .*admin -- migrate$/,
+          /^WARNING schema: This database is empty\. To restore a backup, run restore now.*admin -- restore FILE$/,
         ),
       ])
     } finally {

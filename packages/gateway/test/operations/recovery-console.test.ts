@@ -5,6 +5,7 @@ import { keepRepeated } from '#orders/placing/restored-orders.ts'
 import { SYSTEM } from '#platform/audit/audit.ts'
 import { importStock } from '#stock/import-stock.ts'
 import { addSupplier } from '#suppliers/manage-suppliers.ts'
+import { approveAdjustment, proposeAdjustment } from '#wallet/ledger/adjust.ts'
 import { addTenant, type ConsoleTestbed, signedInAs, startConsole } from '../http/console/console-testbed.ts'
 
 /* A recovery from beginning to end on the console's page. */
@@ -65,6 +66,14 @@ test('an administrator settles every doubt of a recovery on the console, and the
   const refused = { supplier: 'silent', part: 'ICCIDS', csv: 'sim\n1\n', evidence: EVIDENCE }
   expect((await admin.call('POST', '/recovery/settle', refused)).body.code).toBe('CSV_INVALID')
   await post('/recovery/credits', { evidence: EVIDENCE })
+  const owed = (await admin.call('GET', '/recovery')).body
+  expect(owed).toMatchObject({ debits: [{ transactionId: 'A', state: 'NOT_DEBITED' }] })
+  const { adjustmentId } = await proposeAdjustment(
+    deps,
+    { tenantId, amount: -45_000n, reference: owed.debits[0].reference, reason: 'sold before the restore' },
+    SYSTEM,
+  )
+  await approveAdjustment(deps, tenantId, adjustmentId, { ...SYSTEM, actor: 'cli:another' })
   const { body } = await admin.call('GET', '/recovery')
   expect(body).toMatchObject({
     doubts: [],
@@ -76,6 +85,9 @@ test('an administrator settles every doubt of a recovery on the console, and the
       { transactionId: 'C', state: 'NOT_SOLD' },
     ],
   })
+  const attention = async () => (await admin.call('GET', '/dashboard')).body.attention.recoveries
+  expect(await attention()).toBe(1)
   await post('/recovery/release', {})
+  expect(await attention()).toBe(0)
   expect((await admin.call('GET', '/recovery')).body).toMatchObject({ recovery: null, accepted: [] })
 })

@@ -261,8 +261,20 @@ test('codes that are imported in recovery are held until an operator says which 
   expect(await states()).toEqual([{ state: 'EXPIRED' }, { state: 'EXPIRED' }])
   expect(await batch()).toMatchObject([{ available: 0n, expired: 2n }])
   expect((await adminJson('recovery', 'show')).batches).toMatchObject([{ batchId, held: 2 }])
+  const [shown] = (await adminJson('stock', 'find', iccids[0]!)).codes
+  expect(shown).toMatchObject({ iccid: iccids[0], state: 'HELD' })
   const sold = shop.file('sold.csv', `iccid\n${iccids[0]}\n`)
-  await adminJson('recovery', 'stock', 'shelf', batchId, '--sold', sold, '--rest-unsold', '--evidence', 'the dealer has it')
+  await adminJson(
+    'recovery',
+    'stock',
+    'shelf',
+    batchId,
+    '--sold',
+    sold,
+    '--rest-unsold',
+    '--evidence',
+    'the dealer has it',
+  )
   expect(await states()).toEqual([{ state: 'RESERVED' }, { state: 'FREE' }])
   expect(await batch()).toMatchObject([{ available: 1n, expired: 0n }])
 })

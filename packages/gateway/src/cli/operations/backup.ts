@@ -1,3 +1,4 @@
+import { createCipher } from '@dealer-esim/lib/crypto.ts'
 import { type Command, InvalidArgumentError } from 'commander'
 import { type MadeBackup, makeBackup } from '#operations/backup/make-backup.ts'
 import type { AdminDeps } from '../kernel/cli-deps.ts'
@@ -66,15 +67,21 @@ function madeText({ file, bytes, startedAt, rows, deleted }: MadeBackup, { encry
 
 interface PrintedKey {
   keyId: string
+  /** As a restore with another key names it. */
+  fingerprint: string
   masterKey: string
 }
 
 function printedKeys({ masterKeys, cipher }: AdminDeps): PrintedKey[] {
-  return masterKeys.map((key, index) => ({ keyId: cipher.keyIds[index]!, masterKey: key.toString('base64') }))
+  return masterKeys.map((key, index) => ({
+    keyId: cipher.keyIds[index]!,
+    fingerprint: createCipher([key]).fingerprint,
+    masterKey: key.toString('base64'),
+  }))
 }
 
-function keyText({ keyId, masterKey }: PrintedKey): string {
-  return `Master key ${keyId}, for a safe:\n\n    MASTER_KEY=${masterKey}`
+function keyText({ keyId, fingerprint, masterKey }: PrintedKey): string {
+  return `Master key ${keyId}, fingerprint ${fingerprint}, for a safe:\n\n    MASTER_KEY=${masterKey}`
 }
 
 function parseCount(text: string): number {

@@ -1,5 +1,7 @@
 import { formatMoney } from '@dealer-esim/contract'
+import { groupBy } from '@dealer-esim/lib/batch.ts'
 import type { AcceptedDoubts, RecoveryReport } from '#operations/recovery/recovery-report.ts'
+import { debitCommand, owedText, type RestoredDebit } from '#operations/recovery/restored-debits.ts'
 import type { ListMatch } from '#operations/recovery/restored-transactions.ts'
 import type { HeldBatch } from '#stock/held-codes.ts'
 import { count, table } from '../kernel/text-table.ts'
@@ -67,13 +69,29 @@ export function reportText(report: RecoveryReport): string {
       { title: 'AMOUNT', value: (row) => (row.amount === null ? '' : formatMoney(row.amount)), right: true },
       { title: 'PROOF', value: (row) => row.proof ?? '' },
     ]),
-    section(report.batches, 'In doubt: held codes. Say what was sold: recovery stock SUPPLIER --sold, then --rest-unsold', [
-      { title: 'SUPPLIER', value: (row) => row.supplier },
-      { title: 'BATCH', value: (row) => row.batchId },
-      { title: 'NAME', value: (row) => row.batchName },
-      { title: 'PRODUCT', value: (row) => row.productCode },
-      { title: 'HELD', value: (row) => String(row.held), right: true },
+    section(report.debits, 'To debit: orders that were sold before the restore', [
+      { title: 'DEALER', value: (row) => row.clientName },
+      { title: 'TRANSACTION ID', value: (row) => row.transactionId },
+      { title: 'ORDER', value: (row) => row.orderNo ?? '' },
+      {
+        title: 'AMOUNT',
+        value: (row) => (row.amount === null ? 'ask the dealer' : `${formatMoney(row.amount)} ${row.currencyCode}`),
+        right: true,
+      },
+      { title: 'STATE', value: (row) => DEBIT_STATES[row.state] },
     ]),
+    owedLines(report.debits),
+    section(
+      report.batches,
+      'In doubt: held codes. Say what was sold: recovery stock SUPPLIER --sold, then --rest-unsold',
+      [
+        { title: 'SUPPLIER', value: (row) => row.supplier },
+        { title: 'BATCH', value: (row) => row.batchId },
+        { title: 'NAME', value: (row) => row.batchName },
+        { title: 'PRODUCT', value: (row) => row.productCode },
+        { title: 'HELD', value: (row) => String(row.held), right: true },
+      ],
+    ),
     section(report.dealers, 'Dealers: ask each for its list (recovery list), then: recovery release', [
       { title: 'TENANT', value: (row) => row.tenantId },
       { title: 'NAME', value: (row) => row.clientName },
@@ -97,7 +115,9 @@ export function soldText({ sold, onSale, alreadySold, ordered, held }: SoldCodes
   return [
     `${count(sold, 'code')} marked as sold, ${count(onSale, 'code')} for sale again.`,
     ...(alreadySold.length > 0 ? [`Marked before: ${count(alreadySold.length, 'ICCID')}.`] : []),
-    ...(ordered.length > 0 ? [`Orders of the database have these, so nothing was changed: ${ordered.join(', ')}.`] : []),
+    ...(ordered.length > 0
+      ? [`Orders of the database have these, so nothing was changed: ${ordered.join(', ')}.`]
+      : []),
     ...(held.length > 0
       ? [
           `Still held, until --rest-unsold or --all-sold: ${held.map((batch) => `${batch.held} of ${batch.batchName} (${batch.batchId})`).join(', ')}.`,
@@ -109,6 +129,24 @@ export function soldText({ sold, onSale, alreadySold, ordered, held }: SoldCodes
 function acceptedText({ tenantIds, acceptedAt, because, doubts }: AcceptedDoubts): string {
   const who = tenantIds === null ? 'all dealers were released' : `${tenantIds.join(', ')} were released`
   return `Accepted when ${who}, ${acceptedAt.toISOString()}: ${because}\n${bullets(doubts)}`
+}
+
+const DEBIT_STATES = {
+  NOT_DEBITED: 'not debited',
+  PROPOSED: 'waits for approval (wallet approve)',
+  DEBITED: 'debited',
+  OTHER_AMOUNT: 'another amount has this reference',
+}
+
+/** What each dealer still owes, and the commands that propose its debits. */
+function owedLines(debits: readonly RestoredDebit[]): string {
+  const owed = debits.filter(({ state }) => state !== 'DEBITED')
+  const dealers = [...groupBy(owed, ({ tenantId }) => tenantId).values()]
+  const sums = dealers.map((ofDealer) => `${ofDealer[0]!.clientName} owes ${owedText(ofDealer)}`)
+  const commands = owed.flatMap((debit) => debitCommand(debit) ?? [])
+  return [...sums, ...(commands.length > 0 ? ['Propose each; another person approves it:', ...commands] : [])].join(
+    '\n',
+  )
 }
 
 export function bullets(lines: readonly string[]): string {

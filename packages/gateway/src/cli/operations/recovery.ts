@@ -175,9 +175,9 @@ function stockCommand(recovery: Command, context: AdminContext): void {
         const batchId = named === undefined ? undefined : await findBatchId(deps.db, supplier, named)
         const marked = iccids && (await markSoldCodes(deps, { supplier, batchId, iccids, evidence }, context.by))
         const ended =
-          rest === undefined || batchId === undefined
-            ? undefined
-            : await endHold(deps, { supplier, batchId, rest, evidence }, context.by)
+          rest !== undefined && batchId !== undefined
+            ? await endHold(deps, { supplier, batchId, rest, evidence }, context.by)
+            : undefined
         const held = (await listHeldBatches(deps.db)).filter((batch) => batch.supplier === supplier)
         const sold = (marked?.sold ?? 0) + (ended?.sold ?? 0)
         const onSale = ended?.onSale ?? 0

@@ -81,7 +81,11 @@ function restoredText(file: string, { header, rows }: RestoredBackup): string {
 
 ${rows === null ? 'The rows were restored before, and the database is migrated now.' : `${rows} rows are restored.`} Dealers, suppliers and travellers know what happened after ${header.startedAt}; this database does not:
 
-- The gateway is in recovery: nothing is bought, cancelled or sent, and dealers are answered 000002.
-- Start a worker and the API nodes, then follow docs/recovery.md: recovery show says what is in doubt, recovery release ends it.
-- Check the result: npm run -s admin -- doctor, npm run -s admin -- ledger verify`
+The gateway is in recovery: nothing is bought, cancelled or sent, and dealers are answered 000002. Next, as in docs/recovery.md:
+
+1. Ask all dealers for their orders and ICCIDs since an hour before the backup.
+2. Revoke again what was revoked since: AppSecrets, keys, people. Only then start a worker and the API nodes.
+3. Settle what is in doubt: npm run -s admin -- recovery show
+4. Release dealers: npm run -s admin -- recovery release
+5. Check the result: npm run -s admin -- doctor, npm run -s admin -- ledger verify`
 }

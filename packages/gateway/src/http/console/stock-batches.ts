@@ -44,7 +44,7 @@ const code = Type.Object({
   batchName: Type.String(),
   productCode: Type.String(),
   iccid: Type.String(),
-  state: Type.Enum(['AVAILABLE', 'SOLD', 'EXPIRED']),
+  state: Type.Enum(['AVAILABLE', 'SOLD', 'EXPIRED', 'HELD']),
   orderNo: nullable(Type.String({ description: 'Of the order that it was sold with' })),
   importedAt: time(),
   soldAt: nullable(time()),
@@ -59,7 +59,7 @@ const batchFilters = {
 }
 
 const CODES_LISTED_MAX = 50
-const STATES = { FREE: 'AVAILABLE', RESERVED: 'SOLD', EXPIRED: 'EXPIRED' } as const
+const STATES = { FREE: 'AVAILABLE', RESERVED: 'SOLD', EXPIRED: 'EXPIRED', HELD: 'HELD' } as const
 const batchParams = Type.Object({ supplier: line(64), batchId: uuid() }, CLOSED)
 
 export const stockBatchRoutes: Route[] = [

@@ -4,6 +4,7 @@ import { migrationsFolder } from '#platform/package-root.ts'
 import { PARTITIONED } from '#platform/retention/retention-table.ts'
 import { findLatestLedgerCheck } from '#wallet/verify/verify-loop.ts'
 import { findLastBackup, oldBackupText } from '../backup/backup-alert.ts'
+import { findRecovery } from '../recovery/recovery-state.ts'
 import type { DatabaseCheckInput, Finding, Findings } from './finding.ts'
 
 export async function checkSchema({ db }: DatabaseCheckInput, findings: Findings): Promise<Finding[]> {
@@ -16,6 +17,15 @@ export async function checkSchema({ db }: DatabaseCheckInput, findings: Findings
     ]
   }
   if (pending.length === 0) return [findings.ok('The database has the tables of this release.')]
+  const [fresh] = await db.query({ text: `select where to_regclass('deployment') is null` })
+  if (fresh !== undefined) {
+    return [
+      findings.warning(
+        'This database is empty. To restore a backup, run restore now: it refuses a database that was migrated or used. For a new gateway, start it: it creates its tables.',
+        'npm run -s admin -- restore FILE',
+      ),
+    ]
+  }
   const [first, last] = [pending[0], pending.at(-1)]
   const which = pending.length === 1 ? String(first) : `${pending.length} migrations, ${first} to ${last}`
   return [
@@ -34,6 +44,18 @@ export async function checkPartitions({ db }: DatabaseCheckInput, findings: Find
     findings.warning(
       `Partitions are missing (${which}). A worker creates them when it starts and every few minutes: start one (--role worker or all).`,
       'npm run -s admin -- migrate',
+    ),
+  ]
+}
+
+/** Says that the gateway answers dealers 000002 since a restore, and why. */
+export async function checkRecovery({ db }: DatabaseCheckInput, findings: Findings): Promise<Finding[]> {
+  const recovery = await findRecovery(db)
+  if (recovery === undefined) return [findings.ok('The gateway is not in recovery from a restore.')]
+  return [
+    findings.warning(
+      `The gateway is in recovery since ${recovery.restoredAt.toISOString()}: nothing is bought, cancelled or sent, and dealers are answered 000002 until you release them. docs/recovery.md says what to do before.`,
+      'npm run -s admin -- recovery show',
     ),
   ]
 }

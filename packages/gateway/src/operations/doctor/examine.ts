@@ -9,7 +9,7 @@ import { checkBrand } from './check-brand.ts'
 import { checkClock, checkDatabase, checkDurability, checkSession, findConnectionFault } from './check-database.ts'
 import { checkDeployment, checkPublications } from './check-deployment.ts'
 import { checkAddresses, checkCertificate, checkMail, checkProxies } from './check-reach.ts'
-import { checkBackups, checkLedger, checkPartitions, checkSchema } from './check-schema.ts'
+import { checkBackups, checkLedger, checkPartitions, checkRecovery, checkSchema } from './check-schema.ts'
 import { checkSuppliers } from './check-suppliers.ts'
 import { checkValues } from './check-values.ts'
 import { type CheckInput, createFindings, type DatabaseCheckInput, type Finding, type Findings } from './finding.ts'
@@ -40,6 +40,7 @@ const CONTENT: readonly Check<DatabaseCheckInput>[] = [
   ['times', checkTimesAhead],
   ['ledger', checkLedger],
   ['backup', checkBackups],
+  ['recovery', checkRecovery],
   ['brand', checkBrand],
   ['suppliers', checkSuppliers],
   ['values', checkValues],

@@ -14,8 +14,15 @@ const COMPARE_AGAIN_MS = 60_000
  */
 export function recoveryLoop(deps: FulfilmentDeps): Loop {
   const comparedAt = new Map<string, number>()
+  let isLogged = false
   return runLoop(deps, 'recovery', POLL_MS, async () => {
-    if ((await findRecovery(deps.db)) === undefined) return false
+    const recovery = await findRecovery(deps.db)
+    if (recovery === undefined) return false
+    if (!isLogged) {
+      isLogged = true
+      const { backupStartedAt, restoredAt } = recovery
+      deps.log.warn({ backupStartedAt, restoredAt }, 'in recovery: dealers are answered 000002; see recovery show')
+    }
     await prepareRecovery(deps)
     for (const name of await listNotCompared(deps)) {
       const now = deps.clock.monotonic()

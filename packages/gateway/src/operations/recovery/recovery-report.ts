@@ -7,6 +7,7 @@ import { type HeldBatch, listHeldBatches } from '#stock/held-codes.ts'
 import type { Suppliers } from '#suppliers/supplier-registry.ts'
 import { listNotCompared } from './recovery-loop.ts'
 import { findRecovery, type Recovery } from './recovery-state.ts'
+import { listRestoredDebits, type RestoredDebit } from './restored-debits.ts'
 import { listRestoredTransactions, type RestoredTransaction } from './restored-transactions.ts'
 import { FOUND_IN_RECOVERY } from './settle-doubts.ts'
 
@@ -24,6 +25,8 @@ export interface RecoveryReport {
   /** In doubt. */
   transactions: RestoredTransaction[]
   batches: HeldBatch[]
+  /** Ours: what dealers owe for orders that were sold before the restore. */
+  debits: RestoredDebit[]
   dealers: RecoveryDealer[]
   /** Doubts with which dealers were released, newest first. They stay here after the recovery. */
   accepted: AcceptedDoubts[]
@@ -74,6 +77,7 @@ export async function getRecoveryReport({ db, suppliers }: ReportDeps): Promise<
   const recovery = await findRecovery(db)
   const batches = await listHeldBatches(db)
   const transactions = await listRestoredTransactions(db)
+  const debits = await listRestoredDebits(db)
   const openActions = await listHeldActions(db)
   const accepted = await listAcceptedDoubts(db)
   if (recovery === undefined) {
@@ -83,8 +87,10 @@ export async function getRecoveryReport({ db, suppliers }: ReportDeps): Promise<
       openOrders: [],
       openActions,
       theirs: [],
-      transactions,
+      // What was decided needs nothing any more.
+      transactions: transactions.filter(({ state }) => state === 'IN_DOUBT'),
       batches,
+      debits,
       dealers: [],
       accepted,
     }
@@ -97,6 +103,7 @@ export async function getRecoveryReport({ db, suppliers }: ReportDeps): Promise<
     theirs: await listTheirs(db),
     transactions,
     batches,
+    debits,
     dealers: await listDealers(db),
     accepted,
   }

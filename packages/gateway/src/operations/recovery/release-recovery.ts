@@ -44,7 +44,8 @@ export async function releaseDealers(
   if (unknown !== undefined) throw notFound('tenant', unknown)
   const doubts = doubtsOf(report, tenantIds)
   if (doubts.length > 0 && acceptedDoubt === undefined) {
-    const message = `${doubts.join('\n')}\nNothing was released. ${tenantIds === undefined ? LAST_CHANCE : ''}Settle this, or accept it: --accept-doubt "why".`
+    const lastChance = tenantIds === undefined ? `\n${LAST_CHANCE}` : ''
+    const message = `${doubts.join('\n')}\nNothing was released. Settle this, or accept it: --accept-doubt "why".${lastChance}`
     throw new Refusal(409, 'IN_DOUBT', message)
   }
   const because = doubts.length > 0 ? parseEvidence(acceptedDoubt!) : null
@@ -228,7 +229,7 @@ export function doubtsOf(report: RecoveryReport, tenantIds?: readonly string[]):
 }
 
 const LAST_CHANCE =
-  'Once all dealers are released, no list can be matched any more, and what nobody has listed can be bought again. '
+  'Once all dealers are released, no list can be matched any more, and what nobody has listed can be bought again.'
 
 const REPLAYABLE_MS = 6 * 60_000
 

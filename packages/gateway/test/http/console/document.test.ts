@@ -219,7 +219,8 @@ async function fillRecovery() {
            values (gen_random_uuid(), now() - interval '2 hours', now(), now(), '{}')`,
   })
   await testbed.db.query({
-    text: `insert into restored_transactions (tenant_id, transaction_id, listed, order_no, amount) values ($1, 'T', true, 'N', 5)`,
+    text: `insert into restored_transactions (tenant_id, transaction_id, listed, order_no, amount, state, decided_at)
+           values ($1, 'T', true, 'N', 5, 'IN_DOUBT', null), ($1, 'SOLD', true, 'M', 5, 'SOLD', now())`,
     values: [tenantId],
   })
   await testbed.db.query({

@@ -114,6 +114,7 @@ export interface Attention {
   adjustments: number
   topUpRequests: number
   failingSuppliers: number
+  recoveries: number
   lateOrders: number
 }
 
@@ -137,7 +138,8 @@ export async function countAttention(db: Reader, tenantId: string | null): Promi
        where adjustment_status = 'PROPOSED' and expires_at > now() and ${operators}) as adjustments,
       (select count(*)::int from top_up_requests where request_status = 'REQUESTED' and ${operators}) as top_up_requests,
       (select count(*)::int from supplier_states join suppliers using (supplier)
-       where failure is not null and not paused and ${operators}) as failing_suppliers`),
+       where failure is not null and not paused and ${operators}) as failing_suppliers,
+      (select count(*)::int from restores where recovering and ${operators}) as recoveries`),
     countLateOrders(db, tenantId),
   ])
   return { ...row!, lateOrders }

@@ -26,6 +26,7 @@ const dashboard = Type.Object({
     adjustments: count(),
     topUpRequests: count(),
     failingSuppliers: count(),
+    recoveries: Type.Integer({ minimum: 0, description: 'Restores whose recovery has not ended' }),
     lateOrders: Type.Integer({ minimum: 0, description: 'Orders that wait longer than usual, up to 1000' }),
   }),
   days: Type.Array(Type.String({ description: 'Every day of the period' })),

@@ -72,6 +72,19 @@ const report = Type.Object({
       held: Type.Integer(),
     }),
   ),
+  debits: Type.Array(
+    Type.Object({
+      tenantId: text(),
+      clientName: text(),
+      transactionId: text(),
+      orderNo: nullable(text()),
+      amount: nullable(money()),
+      currencyCode: text(),
+      reference: Type.String({ description: 'Of the adjustment that debits it' }),
+      state: Type.Enum(['NOT_DEBITED', 'PROPOSED', 'DEBITED', 'OTHER_AMOUNT']),
+    }),
+    { description: 'What dealers owe for orders that were sold before the restore' },
+  ),
   dealers: Type.Array(
     Type.Object({ tenantId: text(), clientName: text(), released: Type.Boolean(), listed: Type.Boolean() }),
   ),
@@ -92,7 +105,7 @@ export type RecoveryView = Static<typeof report>
 /** How many rows of each part a page shows. */
 const SHOWN_MAX = 200
 
-const PARTS = ['openOrders', 'openActions', 'theirs', 'transactions', 'batches', 'dealers'] as const
+const PARTS = ['openOrders', 'openActions', 'theirs', 'transactions', 'batches', 'debits', 'dealers'] as const
 
 /** Leaves out rows that a page would not show. */
 function shownOf(whole: RecoveryReport) {
@@ -104,8 +117,9 @@ function shownOf(whole: RecoveryReport) {
     theirs: whole.theirs.slice(0, SHOWN_MAX),
     transactions: whole.transactions.slice(0, SHOWN_MAX),
     batches: whole.batches.slice(0, SHOWN_MAX),
+    debits: whole.debits.slice(0, SHOWN_MAX),
     dealers: whole.dealers.slice(0, SHOWN_MAX),
-    doubts: whole.recovery === null ? [] : doubtsOf(whole),
+    doubts: doubtsOf(whole),
     omitted,
   }
 }
@@ -200,7 +214,8 @@ export const recoveryRoutes: Route[] = [
     method: 'POST',
     path: '/recovery/stock',
     access: OPERATOR_ADMINS,
-    summary: 'Say which codes of a batch were sold since the backup, or of those that are still held that all were, or none. Audited',
+    summary:
+      'Say which codes of a batch were sold since the backup, or of those that are still held that all were, or none. Audited',
     body: Type.Object(
       {
         supplier: name(),

@@ -17,7 +17,7 @@ import {
  * other things disturbs a round, so only five bad rounds in a row count. `npm run bench -- neighbours` measures all rows.
  */
 
-const ROWS = ['receipts', 'supplier-events', 'unfinished-bodies', 'exports', 'sign-ins']
+const ROWS = ['receipts', 'twins', 'supplier-events', 'unfinished-bodies', 'exports', 'sign-ins']
 const ROUNDS = 5
 const SECONDS = 2
 const RATIO_MAX = 3
@@ -32,7 +32,10 @@ beforeAll(async () => {
   db = createDb({ url: database.url, poolSize: 2, applicationName: 'test stage' })
   const gateway = await startGateway({ databaseUrl: database.url, role: 'all' })
   const cipher = createCipher([Buffer.from(SHARED_MASTER_KEY, 'base64')])
-  stage = await setStage({ db, ids: systemIds, cipher, config: { cellName: 'main' } }, gateway)
+  stage = await setStage(
+    { db, databaseUrl: database.url, ids: systemIds, cipher, config: { cellName: 'main' } },
+    gateway,
+  )
   await measureUndisturbed(stage, SECONDS) // warm
 })
 afterAll(async () => {

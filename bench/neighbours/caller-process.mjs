@@ -1,7 +1,7 @@
 // One caller that goes to its limits: over many connections it sends requests without a pause, each after the answer to the one
 // before, until it is killed. Its argument is JSON:
 //   port, connections
-//   head      lines of the request, with {id} for a new id; `signs` adds the headers of a signed request
+//   head      lines of the request, with {id} for a new id; `signs` adds the headers of a signed request, of several callers in turn
 //   body      text with {id}, or `bodyBytes` of a PDF; `holds`: the last byte is never sent
 import { createHmac, randomUUID } from 'node:crypto'
 import net from 'node:net'
@@ -10,18 +10,21 @@ import os from 'node:os'
 const { port, connections, head, body = '', bodyBytes, holds = false, signs } = JSON.parse(process.argv[2])
 const file =
   bodyBytes === undefined ? undefined : Buffer.concat([Buffer.from('%PDF-1.7\n'), Buffer.alloc(bodyBytes - 9, 7)])
+const signers = signs ? [signs].flat() : []
+let requests = 0
 let statuses = {}
 
 function nextRequest() {
   const id = randomUUID()
   const content = file ?? Buffer.from(body.replaceAll('{id}', id))
   const lines = [head.replaceAll('{id}', id), `Content-Length: ${content.length}`]
-  if (signs) {
+  if (signers.length > 0) {
+    const { appKey, appSecret } = signers[requests++ % signers.length]
     const [timestamp, requestId] = [String(Date.now()), randomUUID()]
-    const signature = createHmac('sha256', signs.appSecret)
-      .update(timestamp + requestId + signs.appKey)
+    const signature = createHmac('sha256', appSecret)
+      .update(timestamp + requestId + appKey)
       .update(content)
-    lines.push(`RT-AccessCode: ${signs.appKey}`, `RT-RequestID: ${requestId}`, `RT-Timestamp: ${timestamp}`)
+    lines.push(`RT-AccessCode: ${appKey}`, `RT-RequestID: ${requestId}`, `RT-Timestamp: ${timestamp}`)
     lines.push(`X-Signature: ${signature.digest('hex')}`)
   }
   return { start: `${lines.join('\r\n')}\r\n\r\n`, content: holds ? content.subarray(0, -1) : content }

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { orderBody, requireSuccess, sendPaced, signedRequest } from '../load.ts'
+import { type Credentials, orderBody, requireSuccess, sendPaced, signedRequest } from '../load.ts'
 import type { Stage } from './stage.ts'
 
 /** A caller at its limits, and a row of docs/limits.md. */
@@ -19,7 +19,8 @@ interface Calls {
   body?: string
   bodyBytes?: number
   holds?: boolean
-  signs?: { appKey: string; appSecret: string }
+  /** Several: in turn. */
+  signs?: Credentials | readonly Credentials[]
 }
 
 export interface Measured {

@@ -29,6 +29,15 @@ export const NEIGHBOURS: readonly Neighbour[] = [
     }),
   },
   {
+    name: 'twins',
+    calls: ({ twins }) => ({
+      connections: MANY,
+      head: lines('POST /open-api/v1/esim/order HTTP/1.1', 'Host: x', JSON_TYPE),
+      body: orderBody('{id}'),
+      signs: twins,
+    }),
+  },
+  {
     name: 'wrong-signatures',
     calls: ({ noisy: { appKey } }) => ({
       connections: MANY,

@@ -1,14 +1,22 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { createTwin } from '@dealer-esim/gateway/operations/twins/manage-twins.ts'
 import { createAccessToken } from '@dealer-esim/gateway/people/account/access-token.ts'
 import { createPerson } from '@dealer-esim/gateway/people/manage-people.ts'
 import { SYSTEM } from '@dealer-esim/gateway/platform/audit/audit.ts'
+import { ensureDeployment } from '@dealer-esim/gateway/platform/deployment/ensure-deployment.ts'
+import { twinsSchemaOf } from '@dealer-esim/gateway/platform/deployment/twins-schema.ts'
+import { migrationsFolder } from '@dealer-esim/gateway/platform/package-root.ts'
+import { maintainPartitions } from '@dealer-esim/gateway/platform/retention/retention-table.ts'
 import { addSupplier } from '@dealer-esim/gateway/suppliers/manage-suppliers.ts'
 import { type CreateTenantDeps, createTenant } from '@dealer-esim/gateway/tenants/create-tenant.ts'
 import { topUp } from '@dealer-esim/gateway/wallet/ledger/top-up-wallet.ts'
 import type { Cipher } from '@dealer-esim/lib/crypto.ts'
-import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import { createDb, type Db } from '@dealer-esim/lib/postgres/db.ts'
+import { migrate } from '@dealer-esim/lib/postgres/migrations.ts'
+import { DEFAULT_SCHEMA } from '@dealer-esim/lib/postgres/schema.ts'
+import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
 import type { Credentials } from '../load.ts'
 
 /** A gateway with dealers that go to their limits, and another one whose calls are measured. */
@@ -19,6 +27,8 @@ export interface Stage {
   noisy: Credentials & { tenantId: string; token: string }
   /** A dealer whose receiver of events never answers. */
   deaf: Credentials
+  /** Test twins that together exceed what all of them may send. */
+  twins: Credentials[]
   /** A package whose supplier never answers. */
   hangingPackage: string
   close(): void
@@ -27,9 +37,12 @@ export interface Stage {
 /** A supplier of this name takes events from anybody. */
 export const OPEN_SUPPLIER = 'open'
 const OPENING_BALANCE = 9_000_000_000_000n
+/** Times TWIN_QPS_LIMIT, 50, this is twice TWINS_QPS_LIMIT. */
+const TWINS = 8
 const PASSWORD = 'correct horse battery staple'
 
 interface StageDeps extends CreateTenantDeps {
+  databaseUrl: string
   cipher: Cipher
 }
 
@@ -52,6 +65,7 @@ export async function setStage(deps: StageDeps, gateway: { baseUrl: string; pid:
   await addSupplier(managing, { name: 'hanging', type: 'gateway', config: upstream }, SYSTEM)
   return {
     ...{ baseUrl: gateway.baseUrl, pid: gateway.pid, other, deaf },
+    twins: await createTwins(deps),
     hangingPackage: await moveOnePackage(deps.db, 'hanging'),
     close: () => {
       hanging.close()
@@ -77,6 +91,29 @@ async function createDealer(deps: CreateTenantDeps, clientName: string): Promise
   const tenant = await createTenant(deps, { clientName, currencyCode: 'USD' }, SYSTEM)
   await topUp(deps, { tenantId: tenant.tenantId, amount: OPENING_BALANCE, reference: 'bench' }, SYSTEM)
   return tenant
+}
+
+async function createTwins({ databaseUrl, ...deps }: StageDeps): Promise<Credentials[]> {
+  const schema = twinsSchemaOf(DEFAULT_SCHEMA)
+  await migrate({ databaseUrl, schema, directory: migrationsFolder(), isProduction: false, log: silentLog })
+  const db = createDb({ url: databaseUrl, schema, poolSize: 1, applicationName: 'bench twins' })
+  const wake = { wake() {} }
+  const live = { ...deps, wake, config: { ...deps.config, mode: 'LIVE' } } as const
+  const twins = { ...live, db, config: { ...deps.config, mode: 'TEST' } } as const
+  try {
+    await ensureDeployment(twins, 'local')
+    await maintainPartitions(db)
+    const made: Credentials[] = []
+    for (let index = 1; index <= TWINS; index++) {
+      const { tenantId } = await createDealer(deps, `Has a twin ${index}`)
+      const twin = await createTwin(live, async () => twins, tenantId, SYSTEM)
+      await topUp(twins, { tenantId: twin.tenantId, amount: OPENING_BALANCE, reference: 'bench' }, SYSTEM)
+      made.push(twin)
+    }
+    return made
+  } finally {
+    await db.close()
+  }
 }
 
 function createToken({ db, ids }: CreateTenantDeps, tenantId: string): Promise<string> {

@@ -138,10 +138,8 @@ async function requireUnused(client: pg.Client, schema: string): Promise<void> {
 
 /** A backup has no test twins, and those of another time would have other dealers. */
 async function requireNoTwins(client: pg.Client, schema: string): Promise<void> {
-  const { rows } = await client.query(`select nspname as name from pg_namespace where nspname = $1 || '_twins'`, [
-    schema,
-  ])
-  if (rows.length === 0) return
+  const { rows } = await client.query(`select to_regnamespace(quote_ident($1 || '_twins'))::text as name`, [schema])
+  if (rows[0].name === null) return
   throw new Refusal(
     409,
     'TWINS_LEFT',

@@ -10,7 +10,7 @@ import { packageInput } from '#test/harness/catalogue-testbed.ts'
 import { deliver } from '#test/harness/scripted-supplier.ts'
 import { waitUntil } from '#test/harness/shop.ts'
 
-/* A refund, less its fee, goes back to the restricted key that placed the order, whoever causes it. */
+/* A refund, less its fee, goes back to the restricted key that placed the order, not to the one that causes it. */
 
 let bed: ActionTestbed
 let key: Dealer

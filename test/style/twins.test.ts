@@ -20,6 +20,7 @@ const REASONS: Readonly<Record<string, string>> = {
   'packages/gateway/src/cli/tenants/moving-cells.ts': 'a twin moves with its dealer',
   'packages/gateway/src/http/probes/probes-server.ts': 'tells the target of a move about a twin that leaves',
   'packages/gateway/src/cli/tenants/tenant-twin.ts': 'the commands about one dealer’s twin',
+  'packages/gateway/src/cli/tenants/tenant-key.ts': 'the commands about the keys of one dealer’s twin',
   'packages/gateway/src/cli/wallet/ledger.ts': 'the twins’ ledgers are verified, and counted apart',
   'packages/gateway/src/operations/backup/restore-backup.ts': 'refuses a database with twins of another gateway',
   'packages/gateway/src/cli/operations/master-key.ts': 'the twins’ secrets are rotated, too',

@@ -72,7 +72,7 @@ export const ATTACKS: readonly Attack[] = [
     page: 'docs/running.md',
     attack: 'the disk of the database is filled under load, and freed again',
     project: 'deployment',
-    files: [`${GATEWAY}/platform/deployment/full-disk.deployment.test.ts`],
+    files: ['test/torture/full-disk.deployment.test.ts'],
   },
   {
     promise: 'A clock that jumps refuses nobody and repeats nothing',

@@ -90,7 +90,7 @@ function isHardCodedText(node: ts.Node): boolean {
 function isNeverShown(around: ts.Node): boolean {
   if (ts.isJsxAttribute(around) || ts.isImportDeclaration(around)) return true
   if (ts.isBinaryExpression(around)) return around.operatorToken.kind === ts.SyntaxKind.EqualsEqualsEqualsToken
-  if (ts.isPropertyAssignment(around)) return around.name.getText().startsWith('fontFamily')
+  if (ts.isPropertyAssignment(around)) return /^fontFamily|ClassName$/.test(around.name.getText())
   return ts.isNewExpression(around) && around.expression.getText() === 'Error'
 }
 

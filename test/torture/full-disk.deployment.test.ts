@@ -3,18 +3,22 @@ import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, statfsSync, wri
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readRunningPostgres } from '@dealer-esim/embedded-postgres'
+import { call, type Dealer } from '@dealer-esim/gateway/test/harness/api-node.ts'
+import { reportFigures } from '@dealer-esim/gateway/test/harness/figures.ts'
+import {
+  type GatewayProcess,
+  startGateway,
+  stopGateways,
+} from '@dealer-esim/gateway/test/harness/processes/gateway-process.ts'
+import { waitUntil } from '@dealer-esim/gateway/test/harness/shop.ts'
+import { expectRecordsToAgree } from '@dealer-esim/gateway/test/orders/load-records.ts'
+import { startOrderLoad } from '@dealer-esim/gateway/test/orders/order-load.ts'
+import { letLeasesExpire } from '@dealer-esim/gateway/test/platform/deployment/failover-load.ts'
+import { type Receiver, startReceiver } from '@dealer-esim/gateway/test/webhooks/receiver.ts'
+import { topUp } from '@dealer-esim/gateway/wallet/ledger/top-up-wallet.ts'
 import { systemIds } from '@dealer-esim/lib/ids.ts'
 import { createDb } from '@dealer-esim/lib/postgres/db.ts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { topUp } from '#wallet/ledger/top-up-wallet.ts'
-import { call, type Dealer } from '../../harness/api-node.ts'
-import { reportFigures } from '../../harness/figures.ts'
-import { type GatewayProcess, startGateway, stopGateways } from '../../harness/processes/gateway-process.ts'
-import { waitUntil } from '../../harness/shop.ts'
-import { expectRecordsToAgree } from '../../orders/load-records.ts'
-import { startOrderLoad } from '../../orders/order-load.ts'
-import { type Receiver, startReceiver } from '../../webhooks/receiver.ts'
-import { letLeasesExpire } from './failover-load.ts'
 
 /*
  * A gateway with its PostgreSQL on a disk that another program fills under a load of orders. PostgreSQL refuses writes, or

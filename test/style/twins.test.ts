@@ -18,7 +18,7 @@ const REASONS: Readonly<Record<string, string>> = {
   'packages/gateway/src/cells/move/check-move.ts': 'finds a twin that a move would meet in the target',
   'packages/gateway/src/cli/kernel/cli-deps.ts': 'opens them for a command',
   'packages/gateway/src/cli/tenants/moving-cells.ts': 'a twin moves with its dealer',
-  'packages/gateway/src/http/probes/probes-server.ts': 'tells the target of a move about a twin that leaves',
+  'packages/gateway/src/http/probes/probes-server.ts': 'reports a twin that leaves to the target of a move',
   'packages/gateway/src/cli/tenants/tenant-twin.ts': 'the commands about one dealer’s twin',
   'packages/gateway/src/cli/tenants/tenant-key.ts': 'the commands about the keys of one dealer’s twin',
   'packages/gateway/src/cli/wallet/ledger.ts': 'the twins’ ledgers are verified, and counted apart',

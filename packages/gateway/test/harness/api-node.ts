@@ -18,6 +18,8 @@ export const NODE_ENV = {
   METRICS_PORT: '0',
   CONSOLE: 'off',
 }
+/** Tests of twins send faster than a program that is being tried. */
+const TWIN_LIMITS = { TWIN_QPS_LIMIT: '10000', TWINS_QPS_LIMIT: '10000' }
 export const OPERATOR = { actor: 'cli:tester' } as const
 
 /** A gateway's HTTP server in this process, on a test database. */
@@ -33,7 +35,7 @@ export async function startNode(
   env: Record<string, string> = {},
   logs: { log?: Log; logRequest?: RequestLog } = {},
 ): Promise<Node> {
-  const config = readConfig({ ...NODE_ENV, DATABASE_URL: databaseUrl, ...env }, ['--role', 'api'])
+  const config = readConfig({ ...NODE_ENV, ...TWIN_LIMITS, DATABASE_URL: databaseUrl, ...env }, ['--role', 'api'])
   const deps = await createDeps(config, logs.log ?? testLog, databaseUrl, logs.logRequest)
   const api = await startApi(deps)
   let stopped: Promise<void> | undefined

@@ -3,6 +3,7 @@ import { createHmac } from 'node:crypto'
 import type { Server } from 'node:http'
 import { join } from 'node:path'
 import { canRun } from '@dealer-esim/gateway/test/harness/can-run.ts'
+import { adminJson } from '@dealer-esim/gateway/test/harness/processes/admin-process.ts'
 import { stopGateways, temporaryFolder } from '@dealer-esim/gateway/test/harness/processes/gateway-process.ts'
 import { DealerEsim, newTransactionId, type QueryAnswer } from '@dealer-esim/sdk'
 import { type Purchase, Shop, serveShop } from '@dealer-esim/sdk/examples/certify-shop.mts'
@@ -23,11 +24,16 @@ interface Report {
   cases: { name: string; page: string; passed: boolean; findings: { expected: string; found: string; ok: boolean }[] }[]
 }
 
-async function certify(shopPort: number, proxyPort: number, only?: string): Promise<{ code: number; report: Report }> {
+async function certify(
+  shopPort: number,
+  proxyPort: number,
+  only?: string,
+  { appKey, appSecret } = gateway.credentials,
+): Promise<{ code: number; report: Report }> {
   const url = `http://127.0.0.1:${shopPort}`
   const places = ['--integration', `${url}/certify`, '--events', `${url}/esim-events`, '--port', String(proxyPort)]
   const { code, out, err } = await command(['--json', 'certify', ...places, ...(only ? ['--only', only] : [])], {
-    env: gateway.env,
+    env: { ...gateway.env, DEALER_ESIM_APP_KEY: appKey, DEALER_ESIM_APP_SECRET: appSecret },
   })
   return { code, report: out.startsWith('{') ? JSON.parse(out) : expect.fail(err) }
 }
@@ -41,14 +47,20 @@ type Broken = new (esim: DealerEsim) => Shop
 type Serve = (shop: Shop, appSecret: string) => Server
 
 /** Runs certify against a shop in this process. */
-async function certifyShop(only?: string, ShopClass: Broken = Shop, serve: Serve = serveShop, retries = 1) {
+async function certifyShop(
+  only?: string,
+  ShopClass: Broken = Shop,
+  serve: Serve = serveShop,
+  retries = 1,
+  credentials = gateway.credentials,
+) {
   const proxyPort = await freePort()
-  const esim = new DealerEsim({ ...gateway.credentials, baseUrl: `http://127.0.0.1:${proxyPort}`, retries })
-  const server = serve(new ShopClass(esim), gateway.credentials.appSecret)
+  const esim = new DealerEsim({ ...credentials, baseUrl: `http://127.0.0.1:${proxyPort}`, retries })
+  const server = serve(new ShopClass(esim), credentials.appSecret)
   const shopPort = await freePort()
   await new Promise<void>((resolve) => server.listen(shopPort, '127.0.0.1', resolve))
   onTestFinished(() => void server.close())
-  return certify(shopPort, proxyPort, only)
+  return certify(shopPort, proxyPort, only, credentials)
 }
 
 const CASES = [
@@ -61,6 +73,18 @@ describe('a right integration passes every case', () => {
     const { code, report } = await certifyShop()
     expect(failures(report)).toEqual([])
     expect(report.cases.map(({ name }) => name)).toEqual(CASES)
+    expect(code).toBe(0)
+  })
+
+  test('in TypeScript, on the test twin of an account', async () => {
+    const { tenantId } = await new DealerEsim(gateway.credentials).health()
+    const twin = ['tenant', 'twin', 'create', tenantId]
+    const { appKey, appSecret } = await adminJson<{ appKey: string; appSecret: string }>(twin, {
+      DATA_DIR: join(gateway.cwd, '.data'),
+    })
+    const credentials = { ...gateway.credentials, appKey, appSecret }
+    const { code, report } = await certifyShop(undefined, Shop, serveShop, 1, credentials)
+    expect(failures(report)).toEqual([])
     expect(code).toBe(0)
   })
 

@@ -279,9 +279,7 @@ test('the recovery ends, and the ledger verifies', async () => {
   await adminJsonWith(['recovery', 'release', '--all', '--accept-doubt', 'the operator debits them'], env)
   expect((await show()).recovery).toBe(null)
   expect(await adminJsonWith(['ledger', 'verify'], env)).toMatchObject({ ok: true })
-  expect(await failure('recovery', 'start', '--since', '2026-11-01T00:00:00Z')).toMatch(
-    /gateway processes use this database/,
-  )
+  expect(await failure('recovery', 'start', '--since', '2026-11-01T00:00:00Z')).toMatch(/Gateways use this database/)
   await gateway.kill()
   await adminJsonWith(['recovery', 'start', '--since', '2026-11-01T00:00:00Z'], env)
   expect((await show()).recovery).toMatchObject({ preparedAt: null })

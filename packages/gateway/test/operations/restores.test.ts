@@ -277,7 +277,9 @@ test('--recovery is refused while a gateway without it runs, in the future, and 
   const name = nameWithKeys('gateway', createCipher([TEST_KEY]))
   const gateway = createDb({ url: process.env.DATABASE_URL!, poolSize: 1, applicationName: name })
   await gateway.query({ text: 'select' })
-  await expect(start()).rejects.toThrow(/--recovery: 1 gateway processes use this database. Stop them first/)
+  await expect(start()).rejects.toThrow(
+    /--recovery: Gateways use this database: they have 1 connections to it. Stop them first/,
+  )
   await gateway.close()
   const later = { ...settings(), recoverySince: new Date(Date.now() + 3_600_000) }
   await expect(startInRecovery(later, process.env.DATABASE_URL!, silentLog)).rejects.toThrow(/is in the future/)

@@ -48,7 +48,7 @@ export async function beginRecovery(
     }
     const running = (await listPeers(tx)).filter(({ part }) => part === 'gateway')
     if (running.length > 0) {
-      const message = `${running.length} gateway processes use this database. Stop them first: they would go on selling.`
+      const message = `Gateways use this database: they have ${running.length} connections to it. Stop them first, because they would go on selling.`
       throw new Refusal(409, 'GATEWAY_RUNS', message)
     }
     const restoreId = ids.uuid()

@@ -159,6 +159,7 @@ function dealerStops({ dealer: page, tenantId, profileId }: Demo, viewer: Page):
   return [
     { name: 'own-dashboard', path: '/', page },
     { name: 'own-wallet', path: `${own}/wallet`, page },
+    { name: 'own-books', path: `${own}/books`, page, act: (at) => button(at, 'Check all entries').click() },
     { name: 'own-prices', path: `${own}/prices`, page },
     { name: 'buy', path: '/buy', page },
     { name: 'buy-chosen', path: '/buy', page, act: choosePackage },

@@ -68,6 +68,7 @@ describe.skipIf(!isBrowserAvailable())('the operator’s settings, payments and 
     await page.getByText('The gateway is not in recovery.').waitFor()
     await page.getByText('Accepted doubts').waitFor()
     expect(await page.getByText('There are no suppliers.').count()).toBe(0)
+    await navigate(testbed, page, '/')
   })
 
   it('limits for new dealers and alert recipients are set with errors at their fields, and audited', async () => {

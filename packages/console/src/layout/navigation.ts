@@ -137,7 +137,10 @@ function testItems(me: Me, tenantId: string): NavigationItem[] {
     ORDERS,
     ESIMS,
     { to: TEST_MAILS, label: t.testMails.title, Icon: IconMail },
-    { to: `${own}/wallet`, label: t.wallet.title, Icon: IconWallet },
+    entry(t.wallet.title, IconWallet, [
+      { to: `${own}/wallet`, label: t.wallet.title },
+      { to: `${own}/books`, label: t.books.title },
+    ]),
     { to: `${own}/prices`, label: t.prices.title, Icon: IconTag },
     developers(own),
     {

@@ -25,6 +25,7 @@ const STEPS = [
   'move.held',
   'move.fenced',
   'move.copied-behind-fence',
+  'move.books-proved',
   'move.verified',
   'move.source-closed',
   'move.target-opened',

@@ -163,7 +163,7 @@ it('an aborted move leaves the dealer in its cell, and no rows in the other cell
   timeout: MOVES_TIMEOUT_MS,
 }, async () => {
   const { main, eu1 } = cells
-  const killed = await cells.moveUntil('move.copied-behind-fence', main, dealer.tenantId, '--to', 'eu1')
+  const killed = await cells.moveUntil('move.books-proved', main, dealer.tenantId, '--to', 'eu1')
   expect(killed.stderr).toContain('paused at')
   expect((await cells.move(main, dealer.tenantId, '--to', 'eu1', '--abort')).code).toBe(0)
   expect((await order(main, 'after-abort', 'SANDBOX_OK')).code).toBe('000000')

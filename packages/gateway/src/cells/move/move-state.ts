@@ -11,7 +11,8 @@ import { inCell, type Move, type MovingCell } from './cell-session.ts'
  *   PREPARED   checked; nothing is copied
  *   COPYING    guards are installed; rows are copied while the source serves the tenant
  *   FENCED     (source) nobody writes the tenant's rows until a set time; then the source serves it again, as in COPYING
- *   VERIFIED   still behind the fence: both cells have the same rows
+ *   VERIFIED   still behind the fence: both cells have the same rows, and the target's first checkpoint continues the
+ *              source's last one (prove-books.ts)
  *   SWITCHED   the source never serves the tenant again: this commit decides. Then the target does (arrival.ts)
  *   DONE       late RequestIDs are copied, the target's guards removed. The source keeps its rows until they are removed
  *
@@ -218,12 +219,26 @@ export async function findLeaving(db: Pick<Db, 'query'>, moveId: string): Promis
   return row?.state
 }
 
-/** Records a step in the audit log of a cell. */
-export function auditMove(tx: Tx, ids: Ids, move: Move, by: By, action: AuditEntry['action']): void {
-  const after = { moveId: move.moveId, from: move.source.name, to: move.target.name }
+/** Records a step in the audit log of a cell. @param more what else the step did */
+export function auditMove(
+  tx: Tx,
+  ids: Ids,
+  move: Move,
+  by: By,
+  action: AuditEntry['action'],
+  more: Readonly<Record<string, unknown>> = {},
+): void {
+  const after = { moveId: move.moveId, from: move.source.name, to: move.target.name, ...more }
   audit(tx, ids, { tenantId: move.tenantId, subject: move.tenantId, ...by, action, after })
 }
 
-export async function auditInCell(cell: MovingCell, ids: Ids, move: Move, by: By, action: AuditEntry['action']) {
-  await inCell(cell, move.tenantId, async (tx) => auditMove(tx, ids, move, by, action))
+export async function auditInCell(
+  cell: MovingCell,
+  ids: Ids,
+  move: Move,
+  by: By,
+  action: AuditEntry['action'],
+  more?: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  await inCell(cell, move.tenantId, async (tx) => auditMove(tx, ids, move, by, action, more))
 }

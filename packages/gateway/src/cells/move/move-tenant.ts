@@ -11,6 +11,7 @@ import { copyTables, describeMove, type Shapes } from './copy-rows.ts'
 import { copyLateRequestIds, removeTenant } from './leftovers.ts'
 import { installGuards, removeGuards } from './move-guard.ts'
 import { auditInCell, auditMove, findMove, insertMove, openTarget, setState } from './move-state.ts'
+import { findProvedBooks, type ProvedBooks } from './prove-books.ts'
 import { type Switched, switchOver } from './switch-over.ts'
 
 export interface MoveDeps extends Pick<KeyDeps, 'ids' | 'cipher'> {
@@ -24,6 +25,8 @@ export interface MoveDeps extends Pick<KeyDeps, 'ids' | 'cipher'> {
 /** The report on a finished move. */
 interface MoveReport extends Partial<Switched> {
   rows: number
+  /** Of the dealer; undefined: the old cell had not signed a checkpoint. */
+  books?: ProvedBooks | undefined
 }
 
 /**
@@ -48,7 +51,10 @@ export async function moveTenant(deps: MoveDeps, move: DealerMove): Promise<Move
     const switched = await serveFromTarget(step)
     if (step.move === move) Object.assign(report, switched)
   }
-  for (const step of steps.toReversed()) await finish(step)
+  for (const step of steps.toReversed()) {
+    const books = await finish(step)
+    if (step.move === move) report.books = books
+  }
   return report
 }
 
@@ -138,15 +144,23 @@ async function createPartitionsOf({ source, target }: Move): Promise<void> {
   }
 }
 
-async function finish({ deps: { ids, by, progress }, move, shapes }: Step): Promise<void> {
+async function finish({ deps: { ids, by, progress }, move, shapes }: Step): Promise<ProvedBooks | undefined> {
   const { source, target, tenantId } = move
   await requireOneRelease(move)
   await copyLateRequestIds(move, shapes)
   await removeGuards(target, tenantId)
   await failpoint('move.guards-removed')
   await source.db.query({ text: 'delete from tenant_move_changes where tenant_id = $1', values: [tenantId] })
-  await auditInCell(target, ids, move, by, 'tenant.moved_in')
-  await auditInCell(source, ids, move, by, 'tenant.moved_out')
+  const books = await findProvedBooks(move)
+  await auditInCell(target, ids, move, by, 'tenant.moved_in', { books })
+  await auditInCell(source, ids, move, by, 'tenant.moved_out', { books })
   await setState(move, 'DONE')
+  if (books) {
+    const { firstSize, lastSize } = books
+    progress(
+      `books: the first checkpoint of cell ${target.name} (${firstSize} entries) continues the last one of cell ${source.name} (${lastSize} entries)`,
+    )
+  }
   progress(`moved: cell ${source.name} keeps its rows until tenant move --clean`)
+  return books
 }

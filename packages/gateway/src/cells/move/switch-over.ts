@@ -2,10 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { sqlState } from '@dealer-esim/lib/postgres/errors.ts'
 import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
+import type { KeyDeps } from '#wallet/books/ledger-keys.ts'
 import { inSnapshot, type Move } from './cell-session.ts'
 import { findOpenStock, requireOneRelease } from './check-move.ts'
 import { copyChanges, copyPeople, copyTables, restartTable, type Shapes } from './copy-rows.ts'
 import { closeSource, holdWork, liftFence, setFence, setState } from './move-state.ts'
+import { proveBooks, SIGNED_TABLES } from './prove-books.ts'
 import { compareTables, type LedgerEnd, readLedgerEnd, requireSoundLedger } from './verify-move.ts'
 
 /**
@@ -32,16 +34,17 @@ export interface Switched {
   fencedMs: number
 }
 
-interface Progress {
+interface SwitchDeps extends Pick<KeyDeps, 'ids' | 'cipher'> {
   progress(line: string): void
 }
 
 /**
- * Compares the cells, then copies the last changes behind a fence and closes the source. If the fence ends too early, the
+ * Compares the cells, then copies the last changes behind a fence, proves the books and closes the source. If the fence ends too early, the
  * source serves the tenant again, and the mover sets another fence.
  * @throws Refusal; the source then serves the tenant
  */
-export async function switchOver({ progress }: Progress, move: Move, shapes: Shapes): Promise<Switched> {
+export async function switchOver(deps: SwitchDeps, move: Move, shapes: Shapes): Promise<Switched> {
+  const { progress } = deps
   await liftFence(move) // of a mover that was killed
   const end = await compareCells(move, shapes)
   await requireOneRelease(move)
@@ -52,7 +55,7 @@ export async function switchOver({ progress }: Progress, move: Move, shapes: Sha
       await waitUntilIdle(move, shapes)
       await failpoint('move.held')
       const startedAt = performance.now()
-      const isClosed = await closeBehindFence(move, shapes, end, startedAt + FENCE_MAX_MS)
+      const isClosed = await closeBehindFence(deps, move, shapes, end, startedAt + FENCE_MAX_MS)
       if (isClosed) return { fencedMs: Math.round(performance.now() - startedAt) }
     } catch (error) {
       await liftFence(move)
@@ -61,6 +64,8 @@ export async function switchOver({ progress }: Progress, move: Move, shapes: Sha
     await liftFence(move)
     if (fences === FENCES_MAX) throw tooSlow()
     progress('the fence has ended before the last changes were copied: trying again')
+    // The source continues its own books, so what the target signed in them is replaced.
+    await copyAgain(move, shapes, SIGNED_TABLES)
   }
 }
 
@@ -111,9 +116,13 @@ async function compareCells(move: Move, shapes: Shapes): Promise<LedgerEnd> {
         `These tables differ between the cells: ${differing.join(', ')}. Abort the move.`,
       )
     }
-    for (const table of differing) await restartTable(move, table)
-    await copyTables(move, shapes, () => {})
+    await copyAgain(move, shapes, differing)
   }
+}
+
+async function copyAgain(move: Move, shapes: Shapes, tables: readonly string[]): Promise<void> {
+  for (const table of tables) await restartTable(move, table)
+  await copyTables(move, shapes, () => {})
 }
 
 /** Holds back the loops of the source and waits until they have finished the work that they had begun for the tenant. */
@@ -163,7 +172,13 @@ async function listLeased({ source, tenantId }: Move): Promise<string[]> {
 }
 
 /** @returns false if there was not enough time; the caller then lifts the fence */
-async function closeBehindFence(move: Move, shapes: Shapes, verified: LedgerEnd, deadlineMs: number): Promise<boolean> {
+async function closeBehindFence(
+  deps: SwitchDeps,
+  move: Move,
+  shapes: Shapes,
+  verified: LedgerEnd,
+  deadlineMs: number,
+): Promise<boolean> {
   const isLate = () => performance.now() > deadlineMs - MARGIN_MS
   await setFence(move, FENCE_MAX_MS)
   await failpoint('move.fenced')
@@ -185,6 +200,8 @@ async function closeBehindFence(move: Move, shapes: Shapes, verified: LedgerEnd,
     )
   }
   await failpoint('move.copied-behind-fence')
+  await proveBooks(deps, move)
+  await failpoint('move.books-proved')
   await setState(move, 'VERIFIED')
   await failpoint('move.verified')
   return !isLate() && (await closeSource(move))

@@ -45,7 +45,11 @@ export async function writeRows(tx: Tx, shape: TableShape, { rows, digest }: Rea
     values: [arrayOf(rows)],
   })
   if (kept !== undefined || changed.length === 0 || written!.digest === digest) return
-  throw new Refusal(409, 'COPY_DIFFERS', `Rows of ${table} differ after copying. Both cells must run the same release.`)
+  throw new Refusal(
+    409,
+    'COPY_DIFFERS',
+    `Rows of ${table} are not in the new cell as the old one sent them. Check that both cells run the same release, and that nothing changes rows in the new one, such as a trigger. Then run the command again, or undo the move with --abort.`,
+  )
 }
 
 /** Deletes the rows with these keys in the target. */

@@ -20,8 +20,11 @@ import { loadRangeHashes } from './tree-tiles.ts'
  * entry that the note covers have reached the standby, because the standby receives commits in order.
  */
 
-export interface CheckpointDeps extends KeyDeps {
+export interface CheckpointDeps extends SigningDeps {
   db: Db
+}
+
+interface SigningDeps extends KeyDeps {
   links: { publicUrl: string }
 }
 
@@ -52,10 +55,13 @@ export async function getCheckpoint(
 
 /** Signs and stores a checkpoint of the whole tree. */
 export function makeCheckpoint(deps: CheckpointDeps, tenantId: string): Promise<CheckpointAnswer> {
-  return deps.db.tx(async (tx) => {
-    const { size } = await lockTree(tx, tenantId)
-    return signCheckpoint(tx, deps, tenantId, size, 'HOUR')
-  })
+  return deps.db.tx((tx) => signWholeTree(tx, deps, tenantId))
+}
+
+/** Locks the tree, then signs and stores a checkpoint of all its entries. */
+export async function signWholeTree(tx: Tx, deps: SigningDeps, tenantId: string): Promise<CheckpointAnswer> {
+  const { size } = await lockTree(tx, tenantId)
+  return signCheckpoint(tx, deps, tenantId, size, 'HOUR')
 }
 
 /** Signs the checkpoint that ends a month, which is kept for ever, unless the wallet had no entries. The month is then closed. */
@@ -116,7 +122,7 @@ export async function findNewestCheckpoint(
 /** The caller has locked the tree, which has at least `treeSize` entries. */
 async function signCheckpoint(
   tx: Tx,
-  deps: CheckpointDeps,
+  deps: SigningDeps,
   tenantId: string,
   treeSize: number,
   purpose: Purpose,
@@ -161,15 +167,18 @@ async function readTime(tx: Tx): Promise<{ now: Date; hour: Date; month: Date }>
  * The tree's name in its checkpoints: given once, whatever becomes of PUBLIC_URL and of the tenant's cell. A reset of a test twin
  * begins another tree, with another name: `esim.example.com/<tenantId>/test/2`.
  */
-async function nameTree(tx: Tx, { links, config }: CheckpointDeps, tenantId: string): Promise<string> {
-  const origin = `${new URL(links.publicUrl).hostname}/${tenantId}`
-  const [row] = await tx.query<{ origin: string }>(sql`
+async function nameTree(tx: Tx, { links, config }: SigningDeps, tenantId: string): Promise<string> {
+  const [tree] = await tx.query<{ origin: string | null }>(sql`
     update ledger_trees set
-      origin = coalesce(origin, ${origin} || coalesce((
-        select '/test/' || resets from twins where twins.tenant_id = ledger_trees.tenant_id and resets > 0), '')),
       cells = case when ${config.cellName} = any (cells) then cells else cells || ${config.cellName}::text end
     where tenant_id = ${tenantId} returning origin`)
-  return row!.origin
+  if (tree!.origin !== null) return tree!.origin
+  const origin = `${new URL(links.publicUrl).hostname}/${tenantId}`
+  const [named] = await tx.query<{ origin: string }>(sql`
+    update ledger_trees set origin = ${origin} || coalesce((
+      select '/test/' || resets from twins where twins.tenant_id = ledger_trees.tenant_id and resets > 0), '')
+    where tenant_id = ${tenantId} returning origin`)
+  return named!.origin
 }
 
 /** Signs what is known of restores, before the first checkpoint of the history after them. */

@@ -59,6 +59,9 @@ function rootOf(hashes: readonly Buffer[]): Buffer {
   return builder.root()
 }
 
+/** A hash of the tree is not stored, so nothing can be proved with it. */
+export class MissingTile extends Error {}
+
 /** The hashes of ranges of a tree, from its tiles: one statement, which reads each tile once by its key. */
 export async function loadRangeHashes(
   db: Pick<Db, 'query'>,
@@ -73,7 +76,7 @@ export async function loadRangeHashes(
       const place = placeOf(subtree)
       const hashes = loaded.get(keyOf(place))?.slice(place.first, place.first + place.count) ?? []
       if (hashes.length < place.count)
-        throw new Error(`the tree of ${tenantId} has no tile ${keyOf(place)}: run ledger verify`)
+        throw new MissingTile(`the tree of ${tenantId} has no tile ${keyOf(place)}: run ledger verify`)
       return rootOf(hashes)
     }),
   )

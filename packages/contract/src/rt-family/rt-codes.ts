@@ -24,7 +24,8 @@ export const rtCodes = {
   '310272': 'There is no such order.',
   '310402': 'The transactionId was used before with other content.',
   '310403': 'There is no such eSIM.',
-  '401001': 'This account may not do this here: it is suspended, in another currency, or HTTPS is required.',
+  '401001':
+    'This account or key may not do this here: the account is suspended or in another currency, the restricted key may not call the operation, or a signature or HTTPS is required.',
   '900001':
     'The gateway is busy, the rate limit is exceeded, the RequestID was used before, or the action is still in progress. Repeat the request.',
 } as const

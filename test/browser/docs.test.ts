@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { addDocsRoutes } from '@dealer-esim/gateway/http/public/docs-routes.ts'
+import { addDocsRoutes } from '@dealer-esim/gateway/http/public/docs/docs-routes.ts'
 import Fastify, { type FastifyInstance } from 'fastify'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'

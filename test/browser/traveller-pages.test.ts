@@ -6,7 +6,7 @@ import { getLanguages } from '@dealer-esim/gateway/esims/languages/traveller-lan
 import { qrSvg } from '@dealer-esim/gateway/esims/qr/qr-picture.ts'
 import type { InstallCodes, TravellerEsim } from '@dealer-esim/gateway/esims/qr/traveller-esim.ts'
 import { travellerMailOf } from '@dealer-esim/gateway/esims/sends/compose-mail.ts'
-import { DOCS_ICON } from '@dealer-esim/gateway/http/public/docs-style.ts'
+import { DOCS_ICON } from '@dealer-esim/gateway/http/public/docs/docs-style.ts'
 import { devicesPage } from '@dealer-esim/gateway/http/public/traveller/devices-page.ts'
 import { endedPage } from '@dealer-esim/gateway/http/public/traveller/ended-pages.ts'
 import { installPage } from '@dealer-esim/gateway/http/public/traveller/install-page.ts'

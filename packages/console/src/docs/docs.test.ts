@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { headingId } from '@dealer-esim/gateway/http/public/docs-markdown.ts'
+import { headingId } from '@dealer-esim/gateway/http/public/docs/docs-markdown.ts'
 import { expect, test } from 'vitest'
 import { dealerPage, dealerSections, PAGE_DOCS, pages } from '#page-list.ts'
 import { OPERATION_DOCS } from './operation-docs.ts'

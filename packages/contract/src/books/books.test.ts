@@ -4,7 +4,14 @@ import { fromBase64, toBase64 } from '#base64.ts'
 import vectors from '../../../../test/vectors/books.json' with { type: 'json' }
 import { verifyCheckpoint } from './checkpoint.ts'
 import { EMPTY_ROOT, leafHash, nodeHash, RootBuilder, rangeHash } from './hashed-tree.ts'
-import { followEndorsements, verifyRestore } from './key-notes.ts'
+import {
+  type EndorsedKey,
+  endorsementText,
+  findFirstKey,
+  followEndorsements,
+  KEYS_NAME,
+  verifyRestore,
+} from './key-notes.ts'
 import { leafText } from './leaf.ts'
 import { isSignedBy, parseNote } from './signed-note.ts'
 import { createSigningKey } from './signing-key.ts'
@@ -205,6 +212,37 @@ describe('followEndorsements', () => {
     expect(await followEndorsements(first.publicKey, [{ ...second, endorsement: null }])).toEqual([first.publicKey])
     const later = { ...second, validFrom: '2026-12-01T00:00:00.001Z' }
     expect(await followEndorsements(first.publicKey, [later])).toEqual([first.publicKey])
+  })
+})
+
+describe('findFirstKey', () => {
+  /** Keys by their letter, such as `['A', 'B<A']`: the key B, a day younger, is endorsed by A. */
+  function keysOf(...names: string[]): EndorsedKey[] {
+    const keyOf = (letter: string) => createSigningKey(Buffer.alloc(32, letter))
+    return names.map((name, day) => {
+      const [letter = '', ...endorsers] = name
+      const [publicKey, validFrom] = [keyOf(letter).publicKey.toString('base64'), `2026-12-0${day + 1}T00:00:00.000Z`]
+      const text = endorsementText(publicKey, validFrom)
+      const lines = endorsers.slice(1).map((endorser) => keyOf(endorser).signatureOf(KEYS_NAME, text))
+      return { publicKey, validFrom, endorsement: lines.length === 0 ? null : `${text}\n${lines.join('')}` }
+    })
+  }
+
+  test.each([
+    ['the oldest of one cell', ['A', 'B<A', 'C<B'], 'A'],
+    ['one that a key of another cell endorses, which is not listed', ['B<X', 'C<B'], 'B'],
+    ['that of the old cell of a moved dealer, though it is younger', ['B<C', 'C'], 'C'],
+    ['the oldest, after a move there and back', ['A<B', 'B<A'], 'A'],
+    ['the one from which more keys follow', ['A', 'B', 'C<B'], 'B'],
+  ])('is %s', async (_, names, expected) => {
+    const keys = keysOf(...names)
+    const found = keys[names.findIndex((name) => name.startsWith(expected))]!.publicKey
+    expect(await findFirstKey(keys)).toBe(found)
+    expect(await findFirstKey(keys.toReversed())).toBe(found)
+  })
+
+  test('is none without keys', async () => {
+    expect(await findFirstKey([])).toBeUndefined()
   })
 })
 

@@ -34,6 +34,24 @@ export async function followEndorsements(pinned: string, keys: readonly Endorsed
   return trusted
 }
 
+/**
+ * The key to pin at first sight: the one from which the most keys follow, of several the oldest. It may have an endorsement: after
+ * a dealer was moved from one cell to another, a key of the first endorses those of the second, which stay the oldest ones of
+ * the dealers there.
+ */
+export async function findFirstKey(keys: readonly EndorsedKey[]): Promise<string | undefined> {
+  let first: string[] = []
+  const reached = new Set<string>()
+  for (const { publicKey } of keys.toSorted((a, b) => (a.validFrom < b.validFrom ? -1 : 1))) {
+    // No more keys follow from this one than from the key that leads to it.
+    if (reached.has(publicKey)) continue
+    const following = await followEndorsements(publicKey, keys)
+    for (const each of following) reached.add(each)
+    if (following.length > first.length) first = following
+  }
+  return first[0]
+}
+
 async function isEndorsedBy({ publicKey, validFrom, endorsement }: EndorsedKey, endorser: string): Promise<boolean> {
   const note = endorsement === null ? undefined : parseNote(endorsement)
   return note?.text === endorsementText(publicKey, validFrom) && (await isSignedBy(note, KEYS_NAME, endorser))

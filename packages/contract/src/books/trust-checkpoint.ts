@@ -1,6 +1,6 @@
 import type { ConsistencyAnswer, ConsistencyRequest, KeysAnswer } from '#schemas/books.ts'
 import { type Checkpoint, verifyCheckpoint } from './checkpoint.ts'
-import { followEndorsements, verifyRestore } from './key-notes.ts'
+import { findFirstKey, followEndorsements, verifyRestore } from './key-notes.ts'
 import { verifyConsistency } from './verify-proof.ts'
 
 /** What an audit found. Of several differences, the one of the first entry. */
@@ -50,7 +50,7 @@ export async function trustCheckpoint(
   consistencyOf: (sizes: ConsistencyRequest) => Promise<ConsistencyAnswer>,
   isTest = false,
 ): Promise<TrustedCheckpoint | { verdict: Verdict; message: string }> {
-  const pinnedKey = remembered.pinnedKey ?? keys.find(({ endorsement }) => endorsement === null)?.publicKey
+  const pinnedKey = remembered.pinnedKey ?? (await findFirstKey(keys))
   if (pinnedKey === undefined)
     return { verdict: 'CANNOT_TELL', message: 'The gateway has no key that signs checkpoints.' }
   const trusted = await followEndorsements(pinnedKey, keys)

@@ -161,6 +161,17 @@ test('the first checkpoint of the new cell continues the last one of the old cel
   expect(await recordIn(source(), 'tenant.moved_out')).toEqual(books)
 })
 
+test('a dealer that never moved trusts the keys of a cell in which another one arrived', async () => {
+  await addEntry(source(), 'before')
+  await run()
+  const { tenantId: neighbour } = await addDealer(target())
+  await growTree(targetDb, neighbour)
+  const { note } = await getCheckpoint(target(), neighbour, {})
+  const keys = await getTenantKeys(targetDb, { cellName: 'eu1' }, neighbour)
+  const trusted = await trustCheckpoint({ note, ...keys }, {}, () => Promise.reject(new Error('nothing to continue')))
+  expect(trusted).toMatchObject({ checkpoint: { treeSize: 1 }, isContinued: true })
+})
+
 test('a dealer without a checkpoint is moved, and its tree is named by its new cell', async () => {
   const report = await run()
   expect([report.books, await notesIn(target())]).toEqual([undefined, []])

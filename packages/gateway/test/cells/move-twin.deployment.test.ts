@@ -15,6 +15,7 @@ import { addDealer, call, type Dealer, NODE_ENV, type Node, OPERATOR, startNode 
 import { packageInput } from '../harness/catalogue-testbed.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { adminJsonWith, adminWith } from '../harness/processes/admin-in-process.ts'
+import { admin } from '../harness/processes/admin-process.ts'
 import { temporaryFolder } from '../harness/processes/gateway-process.ts'
 import { rowsOf } from './two-cells.ts'
 
@@ -175,6 +176,43 @@ test('a move that is interrupted after every step goes on, and both accounts are
   expect(stepAt(`route ${twin.tenantId}`)).toBeGreaterThan(0)
   expect([await codeAt('eu1', dealer), await codeAt('eu1', twin)]).toEqual(['000000', '000000'])
   expect((await buy('eu1', 'T-1')).headers['idempotent-replayed']).toBe('true')
+})
+
+test('a move that is killed after the dealer has arrived and before its twin has shows both, and goes on', async () => {
+  await buy('main', 'T-1')
+  const killAt = async (point: string) => {
+    const command = ['tenant', 'move', dealer.tenantId, '--file', file, '--to', 'eu1']
+    expect((await admin(command, { ...env('main'), PAUSE_AT: point })).stderr).toContain(`paused at ${point}`)
+  }
+  const shown = async (cell: CellName) => {
+    const command = ['tenant', 'move', dealer.tenantId, '--status']
+    const { moveList } = await adminJsonWith<{ moveList: Record<string, string>[] }>(command, env(cell))
+    expect(moveList.map(({ tenantId }) => tenantId)).toEqual([dealer.tenantId, twin.tenantId])
+    return moveList.map(({ mode, state }) => `${mode} ${state}`)
+  }
+  await killAt('move.target-opened')
+  for (const cell of CELLS) expect(await shown(cell)).toEqual(['LIVE SWITCHED', 'TEST COPYING'])
+  for (const cell of CELLS) expect([await codeAt(cell, dealer), await codeAt(cell, twin)]).toEqual(['000000', '000000'])
+  expect((await buy('eu1', 'T-2')).code).toBe('000000')
+
+  // The dealer has arrived, so only its twin passes this point.
+  await killAt('move.source-closed')
+  expect([await shown('main'), await shown('eu1')]).toEqual([
+    ['LIVE SWITCHED', 'TEST SWITCHED'],
+    ['LIVE SWITCHED', 'TEST VERIFIED'],
+  ])
+  for (const cell of CELLS) expect([await codeAt(cell, dealer), await codeAt(cell, twin)]).toEqual(['000000', '000002'])
+
+  expect(await moveCommand('--to', 'eu1')).toMatchObject({ code: 0 })
+  for (const cell of CELLS) expect(await shown(cell)).toEqual(['LIVE DONE', 'TEST DONE'])
+  const human = await adminWith(['tenant', 'move', '--status'], env('eu1'))
+  expect(human.stdout).toMatch(new RegExp(`${twin.tenantId} +test twin of ${dealer.tenantId} +from main +DONE`))
+  for (const [transactionId, cell] of [
+    ['T-1', 'main'],
+    ['T-2', 'eu1'],
+  ] as const)
+    expect((await buy(cell, transactionId)).headers['idempotent-replayed']).toBe('true')
+  expect((await twinRows('eu1')).orders).toHaveLength(2)
 })
 
 test('a twin answers 000002 behind its fence, as its dealer does, and neither can be changed in between', async () => {

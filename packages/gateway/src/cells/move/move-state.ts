@@ -26,6 +26,8 @@ type MoveState = 'PREPARED' | 'COPYING' | 'FENCED' | 'VERIFIED' | 'SWITCHED' | '
 
 export interface MoveRow {
   tenantId: string
+  /** The dealer whose test twin this tenant is, once the twin's rows are in this cell. */
+  liveTenantId: string | null
   moveId: string
   direction: 'OUT' | 'IN'
   otherCell: string
@@ -36,20 +38,21 @@ export interface MoveRow {
   updatedAt: Date
 }
 
-const COLUMNS = `tenant_id, move_id, direction, other_cell, state, fenced_until > clock_timestamp() as is_fenced,
-  created_at, updated_at`
+const MOVE = `select m.tenant_id, live_tenant_id, move_id, direction, other_cell, state,
+    fenced_until > clock_timestamp() as is_fenced, m.created_at, m.updated_at
+  from tenant_moves m left join twins on twins.tenant_id = m.tenant_id`
 
 export async function findMove(db: Pick<Db, 'query'>, tenantId: string): Promise<MoveRow | undefined> {
   const [row] = await db.query<MoveRow>({
-    text: `select ${COLUMNS} from tenant_moves where tenant_id = $1`,
+    text: `${MOVE} where m.tenant_id = $1`,
     values: [tenantId],
   })
   return row
 }
 
-/** Lists the moves to and from a cell, the latest first. */
+/** Lists the moves to and from a cell, of dealers or of their test twins, the latest first. */
 export function listMoves(db: Pick<Db, 'query'>): Promise<MoveRow[]> {
-  return db.query<MoveRow>({ text: `select ${COLUMNS} from tenant_moves order by updated_at desc` })
+  return db.query<MoveRow>({ text: `${MOVE} order by m.updated_at desc` })
 }
 
 /** Records the move in a cell. From then on only the mover writes the tenant's rows in the target. */

@@ -5,7 +5,7 @@ import { createDb, type Database } from '@dealer-esim/lib/postgres/db.ts'
 import type { CellNode, Cells } from '#cells/cells-file.ts'
 import type { DealerMove, Move, MovingCell } from '#cells/move/cell-session.ts'
 import { requireOneRelease } from '#cells/move/check-move.ts'
-import { findMove } from '#cells/move/move-state.ts'
+import { findMove, listMoves, type MoveRow } from '#cells/move/move-state.ts'
 import { findTwin } from '#operations/twins/find-twin.ts'
 import { type Config, readConfig } from '#platform/config/config.ts'
 import { requireKnownByAll } from '#platform/deployment/live-releases.ts'
@@ -99,6 +99,21 @@ export async function openSource(deps: AdminDeps, tenantId: string, databases: D
   const cell = await openTwins(source, databases)
   const twin = await findTwin(cell, tenantId)
   return { source, twin: cell && twin && { tenantId: twin.tenantId, cell } }
+}
+
+/** A move of a dealer, or of its test twin (TEST). */
+export interface ListedMove extends MoveRow {
+  mode: 'LIVE' | 'TEST'
+}
+
+/** Lists the moves to and from the cell of this command: each twin's after those of the dealers. */
+export async function listAllMoves(deps: AdminDeps): Promise<ListedMove[]> {
+  const live = await listMoves(deps.db)
+  const test = await withTwins(deps, { create: false }, async (twins) => (twins ? listMoves(twins.db) : []))
+  return [
+    ...live.map((move) => ({ ...move, mode: 'LIVE' }) as const),
+    ...test.map((move) => ({ ...move, mode: 'TEST' }) as const),
+  ]
 }
 
 interface OpenCell extends MovingCell {

@@ -5,14 +5,13 @@ import type { Command } from 'commander'
 import { withMovedAppKey } from '#cells/cells-file.ts'
 import type { Move } from '#cells/move/cell-session.ts'
 import { abortMove, removeMoved } from '#cells/move/leftovers.ts'
-import { listMoves, type MoveRow } from '#cells/move/move-state.ts'
 import { type MoveDeps, moveTenant } from '#cells/move/move-tenant.ts'
 import { getTenantId } from '#tenants/tenant-views.ts'
 import type { AdminDeps } from '../kernel/cli-deps.ts'
 import { UsageError } from '../kernel/cli-failure.ts'
 import type { AdminContext } from '../kernel/context.ts'
 import { table } from '../kernel/text-table.ts'
-import { openMove, openSource } from './moving-cells.ts'
+import { type ListedMove, listAllMoves, openMove, openSource } from './moving-cells.ts'
 
 interface MoveOptions {
   to?: string
@@ -37,7 +36,7 @@ export function moveCommand(tenant: Command, context: AdminContext): void {
     )
     .option('--abort', 'undo a move that has not yet switched to the new cell')
     .option('--clean', 'remove the data that this cell still holds of a dealer that was moved away')
-    .option('--status', 'show the moves of this cell')
+    .option('--status', 'show the moves of this cell, of dealers and of their test twins')
     .addHelpText(
       'after',
       '\nExample:\n  npm run -s admin -- tenant move ID --to eu1 --after-switch "./reload-haproxy.sh"\n  npm run -s admin -- tenant move ID --clean',
@@ -53,11 +52,14 @@ export function moveCommand(tenant: Command, context: AdminContext): void {
 }
 
 async function showStatus(context: AdminContext, deps: AdminDeps, tenantId: string | undefined): Promise<void> {
-  const moves = (await listMoves(deps.db)).filter((one) => tenantId === undefined || one.tenantId === tenantId)
-  const human = table<MoveRow>(
+  const moves = (await listAllMoves(deps)).filter(
+    (one) => tenantId === undefined || one.tenantId === tenantId || one.liveTenantId === tenantId,
+  )
+  const human = table<ListedMove>(
     moves,
     [
       { title: 'TENANT', value: (one) => one.tenantId },
+      { title: 'ACCOUNT', value: accountText },
       { title: 'CELL', value: (one) => `${one.direction === 'OUT' ? 'to' : 'from'} ${one.otherCell}` },
       { title: 'STATE', value: stateText },
       { title: 'SINCE', value: (one) => one.updatedAt.toISOString() },
@@ -67,8 +69,14 @@ async function showStatus(context: AdminContext, deps: AdminDeps, tenantId: stri
   context.print(human, { moveList: moves })
 }
 
+/** `dealer`, or `test twin of 01a1fd8b-dc30-7373-b571-a5a73161e676`. */
+function accountText({ mode, liveTenantId }: ListedMove): string {
+  if (mode === 'LIVE') return 'dealer'
+  return liveTenantId === null ? 'test twin' : `test twin of ${liveTenantId}`
+}
+
 /** The state as the dealer sees it. Once the fence has ended, the source serves the dealer as before. */
-function stateText({ state, isFenced }: MoveRow): string {
+function stateText({ state, isFenced }: ListedMove): string {
   return (state === 'FENCED' || state === 'VERIFIED') && !isFenced ? 'COPYING' : state
 }
 

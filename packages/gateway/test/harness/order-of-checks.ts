@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { suspendTenant } from '#tenants/change-tenant.ts'
+import { createKey } from '#tenants/keys/manage-keys.ts'
 import { changeSettings } from '#tenants/tenant-settings.ts'
 import { addDealer, type Dealer, type Node, OPERATOR, type RequestParts } from './api-node.ts'
 
@@ -18,7 +19,10 @@ interface Check {
   breakIt(draft: Draft, node: Node): Promise<void> | void
 }
 
-/** The order of the checks, contract §3. */
+/**
+ * The order of the checks, contract §3. That of test operations, between the allowlist and the operation, is in
+ * test/tenants/keys/key-operations.test.ts.
+ */
 const CHECKS: Check[] = [
   {
     name: 'route',
@@ -100,6 +104,14 @@ const CHECKS: Check[] = [
     code: '101002',
     async breakIt({ dealer }, node) {
       await changeSettings(node.deps, dealer.tenantId, { ipAllowlist: ['203.0.113.1'] }, OPERATOR)
+    },
+  },
+  {
+    name: 'operation',
+    code: '101009',
+    async breakIt(draft, { deps }) {
+      const { tenantId } = draft.dealer
+      draft.dealer = { tenantId, ...(await createKey(deps, tenantId, { label: 'reader' }, OPERATOR)) }
     },
   },
   {

@@ -68,3 +68,23 @@ export function familyHeaders(
     'RT-Signature': signature,
   }
 }
+
+/** Our codes that have another in the family, as listed in its description; null on success. */
+const FAMILY_CODES: Record<string, string | null> = {
+  '000000': null,
+  '000108': '200008',
+  '000109': '000102',
+  '000110': '000102',
+  '000111': '000102',
+  '101004': '101003',
+  '101005': '401001',
+  '101006': '900001',
+  '101007': '900001',
+  '101008': '401001',
+  '101009': '401001',
+}
+
+/** The errorCode for one of the dealer API's codes, e.g. 900001 for 101006. */
+export function familyCode(code: string): string | null {
+  return FAMILY_CODES[code] === undefined ? code : FAMILY_CODES[code]
+}

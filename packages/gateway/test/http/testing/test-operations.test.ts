@@ -1,8 +1,6 @@
 import { randomInt, randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
-import { createKey, revokeKey } from '#tenants/keys/manage-keys.ts'
-import { call, type Dealer, type Node, OPERATOR, startNode } from '#test/harness/api-node.ts'
-import { createTestDatabase, type TestDatabase } from '#test/harness/databases/database.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Dealer } from '#test/harness/api-node.ts'
 import { createTestingTestbed, PRICE, type TestingTestbed } from './testing-testbed.ts'
 
 let bed: TestingTestbed
@@ -191,54 +189,5 @@ describe('test/order/resolve', () => {
     await bed.node.deps.db.query({ text, values: [dealer.tenantId] })
     const { code, data } = await resolve(dealer, orderNo, 'DELIVERED')
     expect([code, data.action]).toEqual(['200015', 'TEST'])
-  })
-})
-
-describe('who may use test operations', () => {
-  const TLS = { PUBLIC_URL: 'https://esim.example.com', TRUSTED_PROXIES: '127.0.0.1' }
-  let database: TestDatabase
-  let production: Node
-  beforeAll(async () => {
-    database = await createTestDatabase()
-    production = await startNode(database.url, { DEPLOYMENT: 'production', ...TLS })
-  })
-  afterAll(async () => {
-    await production.stop()
-    await database.drop()
-  })
-
-  const headers = { 'X-Forwarded-Proto': 'https', 'X-Forwarded-For': '192.0.2.1' }
-
-  test('on production they are 000109, after the allowlist and before the key’s operations, and spend no RequestID', async () => {
-    const { addDealer } = await import('#test/harness/api-node.ts')
-    const dealer = await addDealer(production.deps)
-    const made = await createKey(production.deps, dealer.tenantId, { label: 'shop', operations: ['health'] }, OPERATOR)
-    const key = { ...dealer, ...made }
-    const requestId = randomUUID()
-    const code = async (of: Dealer, operation: string, parts: object = {}) =>
-      (await call(production, of, operation, { headers, requestId, ...parts })).code
-    for (const operation of ['balance/set', 'esim/update', 'clock/advance', 'order/resolve']) {
-      expect(await code(dealer, `test/${operation}`)).toBe('000109')
-      expect(await code(key, `test/${operation}`)).toBe('000109')
-    }
-    expect(await code(dealer, 'test/balance/set', { signature: '0'.repeat(64) })).toBe('101003')
-    expect(await code(key, 'esim/order')).toBe('101009')
-    expect(await code(dealer, 'health')).toBe('000000')
-    expect(await code(dealer, 'health')).toBe('101006')
-    expect(await code(dealer, 'test/balance/set')).toBe('000109')
-    await revokeKey(production.deps, dealer.tenantId, made.appKey, OPERATOR)
-  })
-
-  test('a restricted key needs the operation', async () => {
-    const dealer = await bed.dealer()
-    const made = await createKey(
-      bed.node.deps,
-      dealer.tenantId,
-      { label: 'tests', operations: ['test/balance/set'] },
-      OPERATOR,
-    )
-    const key = { ...dealer, ...made }
-    expect((await bed.json(key, 'test/balance/set', { balance: 0 })).code).toBe('000000')
-    expect((await bed.json(key, 'test/esim/update')).code).toBe('101009')
   })
 })

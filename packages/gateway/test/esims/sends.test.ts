@@ -18,7 +18,6 @@ import { type SmtpReceiver, startSmtpReceiver } from '#test/harness/servers/smtp
 import { createTopUpTestbed, type Esim, type TopUpTestbed } from '#test/orders/topups/topup-testbed.ts'
 
 /* What is sent to travellers, on two nodes with a mail server. */
-
 const EMAIL = 'mei.tanaka@traveller.test'
 const NAME = 'Mei Tanaka'
 
@@ -213,6 +212,7 @@ it('an order is sent once its eSIM is there, once, and a repeat neither changes 
       ...{ sendStatus: 'SENT', createTime: expect.any(String), lastUpdateTime: expect.any(String) },
     },
   ])
+  expect(await query('select share_generation from esim_sends')).toEqual([{ shareGeneration: 0 }]) // the link in the mail
 })
 
 it('a node that dies at any statement of sending loses nothing, and a repeat sends nothing again', async () => {

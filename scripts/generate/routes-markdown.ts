@@ -5,7 +5,7 @@ import { routes } from '@dealer-esim/gateway/http/console/console-routes.ts'
 import { type Access, CONSOLE_API, type Route } from '@dealer-esim/gateway/http/console/kernel/route.ts'
 import { addProbes } from '@dealer-esim/gateway/http/probes/probes-server.ts'
 import { addBrandPictures } from '@dealer-esim/gateway/http/public/brand-pictures.ts'
-import { addDocsRoutes } from '@dealer-esim/gateway/http/public/docs/docs-routes.ts'
+import { addDocsRoutes, type DocsDeps } from '@dealer-esim/gateway/http/public/docs/docs-routes.ts'
 import { addTravellerRoutes } from '@dealer-esim/gateway/http/public/traveller/traveller-routes.ts'
 import { supplierApi } from '@dealer-esim/gateway/http/supplier-api.ts'
 import { packageRoot } from '@dealer-esim/gateway/platform/package-root.ts'
@@ -29,7 +29,7 @@ export async function routesMarkdown(): Promise<string> {
     section('Travellers and documentation', PUBLIC, [
       ...(await registered((app) => addTravellerRoutes(app, STUB))),
       ...(await registered((app) => addBrandPictures(app, STUB))),
-      ...(await registered((app) => addDocsRoutes(app, STUB))),
+      ...(await registered((app) => addDocsRoutes(app, DOCS))),
     ]),
     section('Console: pages', PAGES, await registered((app) => addConsolePages(app, PAGE_OPTIONS))),
     section('Console: API', CONSOLE, consoleRows()),
@@ -87,6 +87,12 @@ const STUB = {
   config: { trustedProxies: [], deployment: 'local' },
   links: { publicUrl: 'http://127.0.0.1' },
 } as unknown as Deps
+const DOCS: DocsDeps = {
+  links: STUB.links,
+  audience: 'all',
+  brand: async () => undefined,
+  isOperators: async () => false,
+}
 const PAGE_OPTIONS = { directory: packageRoot(), prefix: '', ids: STUB.ids, httpsOnly: false, db: STUB.db }
 
 /** Registers an API at a server of its own and reads its routes. Fastify adds a HEAD to each GET: it is not listed. */

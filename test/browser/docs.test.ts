@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { addDocsRoutes } from '@dealer-esim/gateway/http/public/docs/docs-routes.ts'
+import { addDocsRoutes, type DocsDeps } from '@dealer-esim/gateway/http/public/docs/docs-routes.ts'
 import Fastify, { type FastifyInstance } from 'fastify'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -13,9 +13,13 @@ describe.skipIf(!isBrowserAvailable())('the documentation in a browser', () => {
 
   beforeAll(async () => {
     app = Fastify()
-    await app.register(async (scope) => addDocsRoutes(scope, { links: { publicUrl: '' } }), {
-      prefix: '/behind/a/proxy',
-    })
+    const deps: DocsDeps = {
+      links: { publicUrl: '' },
+      audience: 'all',
+      brand: async () => undefined,
+      isOperators: async () => false,
+    }
+    await app.register(async (scope) => addDocsRoutes(scope, deps), { prefix: '/behind/a/proxy' })
     baseUrl = `${await app.listen({ host: '127.0.0.1', port: 0 })}/behind/a/proxy`
     browser = await launchChromium()
   })
@@ -60,11 +64,66 @@ describe.skipIf(!isBrowserAvailable())('the documentation in a browser', () => {
 
   test('shows nothing wider than a phone’s screen', async () => {
     const page = await browser.newPage({ viewport: { width: 360, height: 740 } })
-    for (const address of ['', 'quick-start', 'codes', 'limits', 'samples/']) {
+    for (const address of ['', 'quick-start', 'codes', 'limits', 'samples/', 'search?q=order', 'zh-Hans/webhooks']) {
       await page.goto(`${baseUrl}/docs/${address}`)
       expect(await page.evaluate(() => document.documentElement.scrollWidth), address).toBeLessThanOrEqual(360)
     }
     await page.close()
+  })
+
+  test('the search answers while the reader types, and is used by keyboard alone', async () => {
+    const { page, requests, browserErrors } = await open('/docs/samples/')
+    await page.keyboard.press('/')
+    await page.keyboard.type('signature does not match')
+    const first = page.locator('.hits a').first()
+    await first.waitFor()
+    expect(await first.textContent()).toBe('Signing')
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/\/behind\/a\/proxy\/docs\/signing#/)
+    expect([foreign(requests), browserErrors]).toEqual([[], []])
+    await page.close()
+  })
+
+  test('the search works without a script', async () => {
+    const context = await browser.newContext({ javaScriptEnabled: false, locale: 'zh-CN' })
+    const page = await context.newPage()
+    await page.goto(`${baseUrl}/docs/`)
+    expect(page.url()).toBe(`${baseUrl}/docs/zh-Hans/`)
+    await page.locator('input[name=q]').fill('签名不对')
+    await page.keyboard.press('Enter')
+    await page.locator('.results a').first().click()
+    expect(page.url()).toContain(`${baseUrl}/docs/zh-Hans/signing`)
+    // What is chosen holds for the next first page, whatever the browser prefers.
+    await page.getByRole('link', { name: 'English' }).click()
+    expect(page.url()).toBe(`${baseUrl}/docs/signing`)
+    await page.goto(`${baseUrl}/docs/`)
+    expect(page.url()).toBe(`${baseUrl}/docs/`)
+    await context.close()
+  })
+
+  test('a code block is copied with one press, and samples in several languages are tabs with a remembered choice', async () => {
+    const context = await browser.newContext({ permissions: ['clipboard-read', 'clipboard-write'] })
+    const page = await context.newPage()
+    await page.goto(`${baseUrl}/docs/webhooks#verify-it`)
+    const tabs = page.getByRole('tab')
+    expect(await tabs.allTextContents()).toEqual(['TypeScript', 'Python', 'PHP'])
+    expect(await page.locator('figure:visible').count()).toBe(1)
+    await page.getByRole('tab', { name: 'Python' }).click()
+    await page.reload()
+    const shown = page.locator('figure:visible')
+    expect(await shown.getAttribute('data-language')).toBe('Python')
+    await shown.hover()
+    await shown.getByRole('button').click()
+    expect(await shown.getByRole('button').textContent()).toBe('Copied')
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(await shown.locator('code').textContent())
+    await context.close()
+    const plain = await browser.newContext({ javaScriptEnabled: false })
+    const without = await plain.newPage()
+    await without.goto(`${baseUrl}/docs/webhooks`)
+    expect(await without.locator('figure:visible').count()).toBe(3)
+    await plain.close()
   })
 
   test('the API reference shows every operation, without loading anything from other origins', async () => {

@@ -121,7 +121,7 @@ export const PAGE_DOCS: Readonly<Record<string, string>> = {
   '/tenants/$tenantId/settings': 'money#what-may-be-spent',
   '/tenants/$tenantId/wallet': 'money#your-statement',
   '/tenants/$tenantId/books': 'books#in-the-portal',
-  '/tenants/$tenantId/prices': 'prices',
+  '/tenants/$tenantId/prices': 'console#prices',
   '/tenants/$tenantId/people': 'console#who-may-do-what',
   '/tenants/$tenantId/brands': 'brands#brands-of-a-dealer',
   '/tenants/$tenantId/notices': 'console#e-mail',

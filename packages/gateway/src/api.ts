@@ -4,6 +4,7 @@ import { closeWithin, listen } from '@dealer-esim/lib/process/listener.ts'
 import type { Running } from '@dealer-esim/lib/process/start-stop.ts'
 import { Gauge } from '@platformatic/prom-client'
 import type { FastifyInstance } from 'fastify'
+import { createShownBrand } from './brands/shown-brand.ts'
 import type { Deps } from './deps.ts'
 import { addConsole } from './http/console/console.ts'
 import { type DealerApiParts, dealerApi } from './http/dealer/dealer-api.ts'
@@ -19,6 +20,7 @@ import { httpsOnly, plainFailures, queuePages } from './http/public-pages.ts'
 import { rtApi } from './http/rt/rt-api.ts'
 import { createServer, type ServerParts } from './http/server.ts'
 import { supplierApi } from './http/supplier-api.ts'
+import { isSignedInOperator } from './people/signed-in-operator.ts'
 import { localUrl } from './platform/config/config.ts'
 
 /** Starts the HTTP server of this process, with every API that dealers, suppliers and browsers call. */
@@ -47,7 +49,12 @@ export async function startApi(deps: Deps): Promise<Running & { port: number }> 
     httpsOnly(app, deps)
     addTravellerRoutes(app, deps)
     addBrandPictures(app, deps)
-    addDocsRoutes(app, deps)
+    addDocsRoutes(app, {
+      links: deps.links,
+      audience: config.docs,
+      brand: createShownBrand(deps.db),
+      isOperators: ({ headers }) => isSignedInOperator(deps, headers.cookie),
+    })
     addLedgerKeyRoutes(app, deps)
   })
   await registerQueued(server, (app) => supplierApi(app, deps))

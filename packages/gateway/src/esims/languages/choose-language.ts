@@ -12,10 +12,10 @@ export interface LanguageSources {
 }
 
 /** The first source with a language that we have; otherwise English. */
-export function chooseLanguage(
-  languages: ReadonlyMap<string, Language>,
+export function chooseLanguage<Offered extends Pick<Language, 'tag'>>(
+  languages: ReadonlyMap<string, Offered>,
   { chosen, handOver, acceptLanguage, brand }: LanguageSources,
-): Language {
+): Offered {
   for (const tag of [chosen, handOver, ...acceptedTags(acceptLanguage), brand]) {
     const found = tag ? findLanguage(languages, tag) : undefined
     if (found) return found
@@ -27,7 +27,10 @@ export function chooseLanguage(
  * The language that a reader of `tag` understands: `pt-PT` finds `pt-BR`, `zh-TW` finds `zh-Hant`, `de-AT` finds `de`. Another
  * script is another text: `sr-Latn` does not find `sr`, whose readers may use Cyrillic.
  */
-export function findLanguage(languages: ReadonlyMap<string, Language>, tag: string): Language | undefined {
+export function findLanguage<Offered extends Pick<Language, 'tag'>>(
+  languages: ReadonlyMap<string, Offered>,
+  tag: string,
+): Offered | undefined {
   const wanted = likely(tag)
   if (wanted === undefined) return undefined
   const readable = [...languages.values()].filter((one) => {

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Deps } from '#deps.ts'
 import { consoleUrlOf } from '#people/personal-link.ts'
 import { createProvider } from '#people/provider/provider.ts'
+import { sessionCookieName } from '#people/signed-in-operator.ts'
 import { consoleFolder } from '#platform/package-root.ts'
 import { callerReader, isSecure } from '../caller.ts'
 import type { LoadShedder } from '../load-shedding/load-shedder.ts'
@@ -37,8 +38,7 @@ export function addConsole(
       addressOf,
       bodies,
       bodyRefusals,
-      // Browsers store cookies by host name, not by port. Gateways on one machine must not share a cookie.
-      cookieName: isLocal ? `__Host-console-${config.consolePort || config.port}` : '__Host-console',
+      cookieName: sessionCookieName(config),
     },
   )
   app.register(async (pages) => {

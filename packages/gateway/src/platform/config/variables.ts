@@ -204,6 +204,13 @@ export const VARIABLES = {
       'URL under which users reach the console, without `/console`; base of links in invitations. Default: `PUBLIC_URL`.',
     parse: publicUrl,
   },
+  docs: {
+    name: 'DOCS',
+    description:
+      'Which part of the documentation everybody reads: `all`, or `dealers` without the operator’s part and the names of wholesalers. People of the operator who are signed in to the console under the same host name read all of it.',
+    parse: oneOf(['all', 'dealers'] as const),
+    default: 'all',
+  },
   smtpUrl: {
     name: 'SMTP_URL',
     description:

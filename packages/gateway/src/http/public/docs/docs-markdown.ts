@@ -1,34 +1,51 @@
 import { posix } from 'node:path'
 import MarkdownIt, { type Token } from 'markdown-it'
-import type { DocsFiles } from './docs-files.ts'
+import { type DocsFiles, type DocsPage, readPage } from './docs-files.ts'
+import { codeBlocks } from './docs-samples.ts'
 
 export interface Rendered {
   title: string
   html: string
+  sections: Section[]
+}
+
+/** What stands under a heading, up to the next one. */
+export interface Section {
+  /** The fragment; the same in every language. */
+  id: string
+  heading: string
+  level: number
+  text: string
 }
 
 /**
- * Renders Markdown as HTML. Links in the files point to files (`signing.md`, `../CHANGELOG.md`); here they become relative
+ * Renders a page as HTML. Links in the files point to files (`signing.md`, `../CHANGELOG.md`); here they become relative
  * URLs of the served pages, so that a proxy's path prefix does not matter. A link or picture whose file is not served is
  * replaced by its text. Raw HTML is shown as text.
  */
-export function renderMarkdown(markdown: string, page: { path: string; address: string }, files: DocsFiles): Rendered {
+export function renderPage(address: string, page: DocsPage, files: DocsFiles): Rendered {
   const engine = new MarkdownIt({ html: false, linkify: false, typographer: false })
-  const tokens = engine.parse(markdown, {})
-  nameHeadings(tokens)
-  for (const token of tokens) if (token.children) token.children = withServedLinks(token.children, page, files)
+  const tokens = engine.parse(readPage(page, files.audience), {})
+  const english = page.textLanguage === 'en' ? tokens : engine.parse(readPage(page.english, files.audience), {})
+  nameHeadings(tokens, headingIds(english))
+  for (const token of tokens)
+    if (token.children) token.children = withServedLinks(token.children, { address, page }, files)
   engine.renderer.rules.table_open = () => '<div class="wide"><table>\n'
   engine.renderer.rules.table_close = () => '</table></div>\n'
-  return { title: titleOf(tokens) ?? page.address, html: engine.renderer.render(tokens, engine.options, {}) }
+  codeBlocks(engine, tokens)
+  const sections = sectionsOf(tokens)
+  const title = sections[0]?.level === 1 ? sections[0].heading : address
+  return { title, html: engine.renderer.render(tokens, engine.options, {}), sections }
 }
 
-/** The address under /docs that a link points to; undefined if its target is not served. */
-export function servedAddress(href: string, fromPath: string, files: DocsFiles): string | undefined {
+/** The address under /docs that a link points to, in the language of its page; undefined if its target is not served. */
+export function servedAddress(href: string, page: DocsPage, files: DocsFiles): string | undefined {
   const [path = '', hash] = href.split('#')
-  const target = path === '' ? fromPath : posix.join(posix.dirname(fromPath), decodeURI(path))
+  const from = page.english.path
+  const target = path === '' ? from : posix.join(posix.dirname(from), decodeURI(path))
   // A folder is represented by its README or index.
   const found = [target, `${target.replace(/\/$/, '')}/README.md`, `${target.replace(/\/$/, '')}/index.md`]
-    .map((each) => files.addressOf(each))
+    .map((each) => files.addressOf(each, page.language))
     .find((each) => each !== undefined)
   if (found === undefined) return undefined
   return hash === undefined ? found : `${found}#${hash}`
@@ -56,28 +73,46 @@ export function headingId(text: string): string {
     .replace(/\s/g, '-')
 }
 
-function nameHeadings(tokens: Token[]): void {
+function headingIds(tokens: Token[]): string[] {
   const used = new Map<string, number>()
-  tokens.forEach((token, at) => {
-    if (token.type !== 'heading_open') return
+  return tokens.flatMap((token, at) => {
+    if (token.type !== 'heading_open') return []
     const id = headingId(plainText(tokens[at + 1]))
     const before = used.get(id) ?? 0
     used.set(id, before + 1)
-    token.attrSet('id', before === 0 ? id : `${id}-${before}`)
+    return [before === 0 ? id : `${id}-${before}`]
   })
 }
 
-function titleOf(tokens: Token[]): string | undefined {
-  const at = tokens.findIndex((token) => token.type === 'heading_open' && token.tag === 'h1')
-  return at === -1 ? undefined : plainText(tokens[at + 1])
+/** @param ids those of the English page, whose headings a translation has in the same order */
+function nameHeadings(tokens: Token[], ids: readonly string[]): void {
+  const headings = tokens.filter(({ type }) => type === 'heading_open')
+  for (const [at, token] of headings.entries()) token.attrSet('id', ids[at] ?? `section-${at}`)
+}
+
+function sectionsOf(tokens: Token[]): Section[] {
+  const sections: Section[] = []
+  tokens.forEach((token, at) => {
+    if (token.type === 'heading_open') {
+      const heading = plainText(tokens[at + 1])
+      sections.push({ id: String(token.attrGet('id')), heading, level: Number(token.tag.slice(1)), text: '' })
+    } else if (tokens[at - 1]?.type !== 'heading_open') {
+      const section = sections.at(-1)
+      const text = token.type === 'inline' ? plainText(token) : token.type === 'fence' ? token.content : ''
+      if (section && text !== '') section.text += `${text}\n`
+    }
+  })
+  return sections
 }
 
 function plainText(inline: Token | undefined): string {
   const children = inline?.children ?? []
-  return children.map((child) => (child.type === 'text' || child.type === 'code_inline' ? child.content : '')).join('')
+  return children
+    .map(({ type, content }) => (type === 'text' || type === 'code_inline' ? content : type === 'softbreak' ? ' ' : ''))
+    .join('')
 }
 
-function withServedLinks(children: Token[], page: { path: string; address: string }, files: DocsFiles): Token[] {
+function withServedLinks(children: Token[], at: { address: string; page: DocsPage }, files: DocsFiles): Token[] {
   const kept: Token[] = []
   // Links do not nest, so one flag is enough.
   let dropped = false
@@ -87,9 +122,9 @@ function withServedLinks(children: Token[], page: { path: string; address: strin
       if (/^[a-z][a-z0-9+.-]*:/i.test(href)) {
         child.attrSet('rel', 'noreferrer')
       } else {
-        const address = servedAddress(href, page.path, files)
+        const address = servedAddress(href, at.page, files)
         dropped = address === undefined
-        if (address !== undefined) child.attrSet('href', relativeTo(page.address, address))
+        if (address !== undefined) child.attrSet('href', relativeTo(at.address, address))
       }
       if (dropped) continue
     }
@@ -97,15 +132,15 @@ function withServedLinks(children: Token[], page: { path: string; address: strin
       dropped = false
       continue
     }
-    kept.push(...(child.type === 'image' ? withServedSource(child, page, files) : [child]))
+    kept.push(...(child.type === 'image' ? withServedSource(child, at, files) : [child]))
   }
   return kept
 }
 
 /** The picture, or its alternative text if it is not served: pages load nothing from other hosts. */
-function withServedSource(image: Token, page: { path: string; address: string }, files: DocsFiles): Token[] {
-  const address = servedAddress(String(image.attrGet('src')), page.path, files)
+function withServedSource(image: Token, at: { address: string; page: DocsPage }, files: DocsFiles): Token[] {
+  const address = servedAddress(String(image.attrGet('src')), at.page, files)
   if (address === undefined) return image.children ?? []
-  image.attrSet('src', relativeTo(page.address, address))
+  image.attrSet('src', relativeTo(at.address, address))
   return [image]
 }

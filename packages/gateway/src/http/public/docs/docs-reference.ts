@@ -1,6 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { ShownBrand } from '#brands/shown-brand.ts'
 import { documentsRoot, packageRoot } from '#platform/package-root.ts'
+import { escapeHtml } from '../escape-html.ts'
+import { UNBRANDED } from './docs-page.ts'
 
 /**
  * The API reference: Scalar's standalone bundle with our OpenAPI document, all served from here. The bundle adds style
@@ -18,24 +21,30 @@ export const REFERENCE_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-export const REFERENCE_PAGE = `<!doctype html>
+/** @param versions of the scripts, which browsers may then keep for ever */
+export function referencePage(
+  brand: ShownBrand | undefined,
+  { bundle, start }: Record<'bundle' | 'start', string>,
+): string {
+  return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>API reference · Dealer eSIM</title>
-<link rel="icon" href="icon.svg" type="image/svg+xml">
+<title>API reference · ${escapeHtml(brand?.name ?? UNBRANDED)}</title>
+<link rel="icon" href="${brand?.icon ? escapeHtml(`../${brand.icon}`) : 'icon.svg'}">
 <style>body { margin: 0 } .back { font: 14px/1 system-ui, sans-serif; padding: .8rem 1rem; border-bottom: 1px solid #8884 } .back a { color: inherit } .scalar-reference-intro-auth, .scalar-reference-intro-clients { display: none !important }</style>
 </head>
 <body>
 <div class="back"><a href="./">← Documentation</a></div>
 <div id="reference"><noscript>The reference needs JavaScript. <a href="openapi.json">openapi.json</a> has the same content.</noscript></div>
-<script src="reference-bundle.js"></script>
-<script src="reference-start.js"></script>
+<script src="reference-bundle.js?v=${bundle}"></script>
+<script src="reference-start.js?v=${start}"></script>
 </body>
 </html>
 `
+}
 
 /**
  * The page cannot send requests: they need a signature, and a secret must not be entered in a browser. So it does not ask

@@ -4,22 +4,54 @@ import * as limits from '@dealer-esim/contract'
 import Fastify, { type FastifyInstance } from 'fastify'
 import MarkdownIt from 'markdown-it'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { ShownBrand } from '#brands/shown-brand.ts'
 import { documentsRoot } from '#platform/package-root.ts'
 import { findDocsFiles } from './docs-files.ts'
 import { headingId } from './docs-markdown.ts'
-import { NAVIGATION } from './docs-page.ts'
-import { addDocsRoutes } from './docs-routes.ts'
+import { NAVIGATION, partOf } from './docs-navigation.ts'
+import { addDocsRoutes, type DocsDeps } from './docs-routes.ts'
 
 const root = documentsRoot()
 let app: FastifyInstance
-beforeAll(async () => {
-  app = Fastify()
-  addDocsRoutes(app, { links: { publicUrl: 'https://esim.example.com/prefix' } })
-  await app.ready()
-})
-afterAll(() => app.close())
+let dealersApp: FastifyInstance
+let brandedApp: FastifyInstance
 
-const get = (url: string, headers: Record<string, string> = {}) => app.inject({ method: 'GET', url, headers })
+/** @param more what differs from a gateway that shows everything to everybody, and has no brand */
+async function serve(more: Partial<DocsDeps> = {}): Promise<FastifyInstance> {
+  const served = Fastify()
+  const links = { publicUrl: 'https://esim.example.com/prefix' }
+  addDocsRoutes(served, {
+    links,
+    audience: 'all',
+    brand: async () => undefined,
+    isOperators: async () => false,
+    ...more,
+  })
+  await served.ready()
+  return served
+}
+
+beforeAll(async () => {
+  app = await serve()
+  dealersApp = await serve({ audience: 'dealers', isOperators: async ({ headers }) => headers.cookie === 'operator' })
+  brandedApp = await serve({ brand: async () => MERIDIAN })
+})
+afterAll(() => Promise.all([app, dealersApp, brandedApp].map((each) => each.close())))
+
+const MERIDIAN: ShownBrand = {
+  name: 'Meridian <Mobile>',
+  logoLight: 'brand/light.png',
+  logoDark: 'brand/dark.png',
+  icon: 'brand/icon.png',
+  colours: { light: colours('#123456'), dark: colours('#abcdef') },
+}
+
+function colours(text: string) {
+  return { accent: text, onAccent: '#fff', fill: text, onFill: '#fff', hover: text, text, soft: text }
+}
+
+const get = (url: string, headers: Record<string, string> = {}, from = app) =>
+  from.inject({ method: 'GET', url, headers })
 
 /** The links and pictures of a page. */
 const links = (html: string) =>
@@ -27,13 +59,21 @@ const links = (html: string) =>
     (href ?? src ?? '').replaceAll('&amp;', '&'),
   )
 
-/** Every page that can be reached from the first, with its HTML. */
-async function crawl(): Promise<Map<string, string>> {
+const crawled = new Map<FastifyInstance, Promise<Map<string, string>>>()
+
+/** Every page that can be reached from the first, in every language, with its HTML. */
+function crawl(from = app): Promise<Map<string, string>> {
+  if (!crawled.has(from)) crawled.set(from, crawlFrom(from))
+  return crawled.get(from)!
+}
+
+async function crawlFrom(from: FastifyInstance): Promise<Map<string, string>> {
   const seen = new Map<string, string>()
-  const queue = ['/docs/']
+  const queue = ['/docs/', '/docs/zh-Hans/']
   for (let at = queue.shift(); at !== undefined; at = queue.shift()) {
     if (seen.has(at)) continue
-    const answer = await get(at)
+    const answer = await get(at, {}, from)
+    if (at === '/docs/language') continue // remembers a choice, and redirects
     expect(answer.statusCode, `${at} is linked and must exist`).toBe(200)
     const isPage = String(answer.headers['content-type']).startsWith('text/html')
     seen.set(at, isPage ? answer.body : '')
@@ -63,12 +103,14 @@ describe('the documentation pages', () => {
     }
   })
 
-  test('pages contain no script and load nothing from other hosts', async () => {
+  test('pages have one script, none inside, and load nothing from other hosts', async () => {
     for (const [at, html] of await crawl()) {
       const loads = [...html.matchAll(/<(?:link|script|img|iframe|source|video|audio)\b[^>]*?(?:href|src)="([^"]*)"/g)]
       for (const [, from = ''] of loads) expect(from, at).not.toMatch(/^([a-z]+:)?\/\//i)
       expect(html, at).not.toMatch(/@import|url\(/)
-      if (at !== '/docs/reference') expect(html, at).not.toMatch(/<script|<style|\son\w+=/)
+      if (at === '/docs/reference' || html === '') continue
+      expect(html, at).not.toMatch(/<style|\son\w+=/)
+      expect(html.match(/<script.*/g), at).toEqual([expect.stringMatching(/docs\.js\?v=[\w-]+" defer><\/script>$/)])
     }
     expect((await get('/docs/docs.css')).body).not.toMatch(/@import|url\(|https?:/)
   })
@@ -76,7 +118,9 @@ describe('the documentation pages', () => {
   test('every answer has a strict content security policy', async () => {
     const policy = async (url: string) => String((await get(url)).headers['content-security-policy'])
     for (const url of ['/docs/', '/docs/signing', '/docs/docs.css', '/docs/samples/python/sign.py', '/docs/nothing']) {
-      expect(await policy(url)).toMatch(/^default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'/)
+      expect(await policy(url)).toMatch(
+        /^default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'/,
+      )
     }
     expect(await policy('/docs/reference')).toMatch(
       /script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'/,
@@ -107,7 +151,7 @@ describe('the documentation pages', () => {
       const answer = await get(url)
       expect([url, answer.statusCode]).toEqual([url, 404])
     }
-    expect((await get('/docs/a/b')).body).toContain('href="../docs.css"')
+    expect((await get('/docs/a/b')).body).toContain('href="../docs.css?v=')
   })
 
   test('a path with thousands of slashes gets a one-line answer', async () => {
@@ -118,14 +162,18 @@ describe('the documentation pages', () => {
     }
   })
 
-  test('every page is listed in the navigation', () => {
+  test('every page is listed in the navigation, once, or is part of a folder', () => {
     const { pages } = findDocsFiles()
-    const listed = NAVIGATION.flatMap(([, entries]) => entries.map(([address]) => address))
+    const listed = Object.values(NAVIGATION).flatMap((groups) => groups.flatMap((group) => group.pages))
+    expect(new Set(listed).size).toBe(listed.length)
     expect(listed.filter((address) => !pages.has(address))).toEqual(['reference'])
+    const english = [...pages.values()].filter(({ language }) => language === 'en').map(({ name }) => name)
+    const others = english.filter((name) => !listed.includes(name))
+    expect(others.filter((name) => !/^(decisions|releases)\/./.test(name))).toEqual([])
   })
 
   test('raw HTML in a document is shown as text', async () => {
-    for (const [at, html] of await crawl()) expect(html, at).not.toMatch(/<(iframe|object|embed|form|input)\b/)
+    for (const [at, html] of await crawl()) expect(html, at).not.toMatch(/<(iframe|object|embed)\b/)
   })
 
   test('each table scrolls in its own container', async () => {
@@ -156,10 +204,120 @@ describe('the documentation pages', () => {
   })
 })
 
+const WHOLESALERS = /airalo|esim access|esim-access|esim go|esim-go|mobimatter|zendit/i
+
+describe('a gateway that keeps its own part from dealers', () => {
+  test('answers 404 for pages of the operator, in each form and language, and for what only they show', async () => {
+    const names = NAVIGATION.operators.flatMap(({ pages }) => pages)
+    expect(names).toEqual(expect.arrayContaining(['operators', 'suppliers', 'airalo', 'changelog']))
+    const hidden = ['zh-Hans/suppliers', 'suppliers.md', 'decisions/0005-ledger', 'images/order-light-desktop.png.md']
+    for (const name of [...names, ...hidden]) {
+      const { statusCode } = await get(`/docs/${name}`, {}, dealersApp)
+      expect([name, statusCode]).toEqual([name, 404])
+    }
+  })
+
+  test('has no dead link, and names no wholesaler', async () => {
+    const pages = await crawl(dealersApp)
+    expect(pages.size).toBeGreaterThan(60)
+    for (const [at, html] of pages) {
+      expect(html.match(WHOLESALERS), at).toBeNull()
+      for (const href of links(html)) {
+        const { pathname, hash, host } = new URL(href, `http://docs.test${at}`)
+        const target = pages.get(pathname)
+        if (host !== 'docs.test' || hash === '' || !target) continue
+        expect(target, `${href} on ${at}`).toContain(`id="${decodeURIComponent(hash.slice(1))}"`)
+      }
+    }
+    for (const file of [
+      'llms.txt',
+      'index.md',
+      'catalogue.md',
+      'money.md',
+      'openapi.json',
+      'postman.json',
+      'zh-Hans/index.md',
+    ])
+      expect((await get(`/docs/${file}`, {}, dealersApp)).body.match(WHOLESALERS), file).toBeNull()
+  })
+
+  test('drops the sections for operators, and shows links to hidden pages as text', async () => {
+    const { body } = await get('/docs/catalogue', {}, dealersApp)
+    expect(body).toContain('Keep a copy')
+    expect(body).not.toMatch(/package set|For operators/)
+    const money = await get('/docs/money.md', {}, dealersApp)
+    expect(money.body).not.toContain('tenant create')
+    const signing = await get('/docs/signing', {}, dealersApp)
+    expect(signing.body).toContain('A decision record gives')
+  })
+
+  test('finds no hidden page', async () => {
+    for (const query of ['airalo', 'supplier stock', 'backup database', 'tenant create']) {
+      const { body } = await get(`/docs/search?q=${encodeURIComponent(query)}`, {}, dealersApp)
+      const found = links(body.slice(body.indexOf('<main'), body.indexOf('</main>'))).map((href) => href.split('#')[0]!)
+      expect(found.filter((name) => partOf(name) === 'operators')).toEqual([])
+      expect(body.slice(body.indexOf('<main')).replaceAll(query, '')).not.toMatch(WHOLESALERS)
+    }
+  })
+
+  test('shows everything to the operator’s own people, in answers that no proxy may share', async () => {
+    const answer = await get('/docs/suppliers', { cookie: 'operator' }, dealersApp)
+    expect(answer.statusCode).toBe(200)
+    expect(answer.headers.vary).toMatch(/\bCookie\b/)
+    expect(answer.headers['cache-control']).toBe('no-cache')
+    expect((await get('/docs/suppliers', {}, dealersApp)).statusCode).toBe(404)
+  })
+})
+
+describe('the brand of the operator', () => {
+  test('is on every page: name, logos, icon and accent', async () => {
+    for (const at of ['/docs/', '/docs/zh-Hans/signing', '/docs/search?q=x', '/docs/decisions/', '/docs/nothing']) {
+      const { body } = await get(at, {}, brandedApp)
+      expect(body, at).toMatch(/<title>.*Meridian &lt;Mobile&gt;<\/title>/)
+      expect(body, at).toContain('<span>Meridian &lt;Mobile&gt;</span>')
+      const pictures = links(body).map((href) => new URL(href, `http://docs.test${at}`).pathname)
+      expect(pictures, at).toEqual(expect.arrayContaining(['/brand/light.png', '/brand/icon.png']))
+      expect(body, at).toMatch(/srcset="[./]*brand\/dark\.png" media="\(prefers-color-scheme: dark\)"/)
+      expect(body, at).not.toContain('Dealer eSIM</span>')
+    }
+    const css = (await get('/docs/docs.css', {}, brandedApp)).body
+    expect(css.indexOf('--accent: #123456')).toBeGreaterThan(css.indexOf('--accent: #1b6a5c'))
+    expect(css).toContain('--accent: #abcdef')
+    expect((await get('/docs/reference', {}, brandedApp)).body).toContain('Meridian &lt;Mobile&gt;')
+    expect((await get('/docs/llms.txt', {}, brandedApp)).body).toMatch(/^# Meridian <Mobile>\n/)
+  })
+
+  test('holds for the next page after a change', async () => {
+    let name = 'Before'
+    const changing = await serve({ brand: async () => ({ name }) })
+    expect((await get('/docs/signing', {}, changing)).body).toContain('<span>Before</span>')
+    name = 'After'
+    expect((await get('/docs/signing', {}, changing)).body).toContain('<span>After</span>')
+    await changing.close()
+  })
+})
+
+describe('what is cached', () => {
+  test('scripts and styles are kept for ever at the address of their content, and only there', async () => {
+    const versioned = [...(await get('/docs/signing')).body.matchAll(/"(docs\.[a-z]+\?v=[^"]+)"/g)].map(
+      ([, href]) => href!,
+    )
+    const reference = await get('/docs/reference')
+    const scripts = [...reference.body.matchAll(/<script src="([^"]+)"/g)].map(([, src]) => src!)
+    expect([versioned.length, scripts.length]).toEqual([2, 2])
+    for (const href of [...versioned, ...scripts]) {
+      const cached = async (url: string) => (await get(`/docs/${url}`)).headers['cache-control']
+      expect([href, await cached(href)]).toEqual([href, 'public, max-age=31536000, immutable'])
+      expect(await cached(href.replace(/v=.*/, 'v=another'))).toBe('no-cache')
+    }
+  })
+})
+
 describe('the Markdown files', () => {
   test('every link points to an existing file and heading', () => {
     const dead: string[] = []
-    for (const path of markdownFiles()) {
+    // Translations have the links of the English page, which are resolved from its path.
+    for (const path of markdownFiles().filter((each) => !each.startsWith('docs/zh-Hans/'))) {
       for (const href of linksOf(path)) {
         if (/^[a-z][a-z0-9+.-]*:/i.test(href)) continue
         const [to = '', hash] = href.split('#')

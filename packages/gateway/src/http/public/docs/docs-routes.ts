@@ -1,93 +1,116 @@
-import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type DocsFile, type DocsFiles, findDocsFiles } from './docs-files.ts'
-import { renderMarkdown } from './docs-markdown.ts'
-import { docsPage } from './docs-page.ts'
-import {
-  openApiDocument,
-  REFERENCE_PAGE,
-  REFERENCE_POLICY,
-  REFERENCE_START,
-  referenceBundle,
-} from './docs-reference.ts'
-import { DOCS_ICON, DOCS_STYLE } from './docs-style.ts'
+import type { ShownBrand } from '#brands/shown-brand.ts'
+import { chooseLanguage } from '#esims/languages/choose-language.ts'
+import { addressIn, ENGLISH, markdownAddress } from './docs-files.ts'
+import { createLibrary, type Library, type Resource, resource } from './docs-library.ts'
+import { relativeTo } from './docs-markdown.ts'
+import type { Audience } from './docs-navigation.ts'
+import { notFoundPage } from './docs-page.ts'
+import { searchPage } from './docs-search-page.ts'
+import { splitAddress } from './docs-site.ts'
 
-/** Pages contain no scripts and load nothing from other hosts. */
-const PAGE_POLICY =
-  "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+export interface DocsDeps {
+  links: { publicUrl: string }
+  /** What anybody may read. */
+  audience: Audience
+  brand(): Promise<ShownBrand | undefined>
+  /** Whether one of the operator's people asks, who reads everything. Called only if dealers may not. */
+  isOperators(request: FastifyRequest): Promise<boolean>
+}
+
+type DocsRequest = FastifyRequest<{ Params: { '*': string }; Querystring: Record<string, unknown> }>
 
 const ANYBODY = { access: 'anybody' }
-
-const TEXT = 'text/plain; charset=utf-8'
-const PNG = 'image/png'
 const HTML = 'text/html; charset=utf-8'
 
-interface Resource {
-  type: string
-  body: Buffer
-  /** Computed for the first request that accepts it. */
-  gzipped?: Promise<Buffer>
-  etag: string
-  policy: string
-  status: 200 | 404
+const LANGUAGE_COOKIE = 'docs-language'
+const LANGUAGE_KEPT_S = 31_536_000
+
+/** A longer question is cut. */
+const QUERY_LENGTH_MAX = 200
+
+/**
+ * Serves docs/*.md as pages under /docs in each language, each also as Markdown, with their pictures, the samples, a search and
+ * the API reference. All links are relative, so a path prefix does not matter.
+ */
+export function addDocsRoutes(app: FastifyInstance, deps: DocsDeps): void {
+  const shared = createLibrary(deps.audience, deps.links)
+  let complete: Library | undefined
+  const isDivided = deps.audience !== 'all'
+  const libraryFor = async (request: FastifyRequest) => {
+    if (!isDivided || !(await deps.isOperators(request))) return shared
+    complete ??= createLibrary('all', deps.links)
+    return complete
+  }
+  // The root redirects to the documentation.
+  const redirect = (from: string, code: number, to: string) =>
+    app.get(from, { config: ANYBODY }, (_request, reply) => reply.code(code).header('location', to).send())
+  redirect('/', 302, 'docs/')
+  redirect('/llms.txt', 302, 'docs/llms.txt')
+  // Without the slash, relative links would leave /docs. The target is relative because of path prefixes.
+  redirect('/docs', 308, 'docs/')
+  app.get('/docs/*', { config: ANYBODY }, async (request: DocsRequest, reply) => {
+    if (isDivided) reply.header('vary', 'Cookie')
+    const library = await libraryFor(request)
+    const { language, name } = splitAddress(request.params['*'])
+    if (request.params['*'] === 'language') return chooseForLater(library, request, reply)
+    if (name === 'search') return search(library, language, request, reply, await deps.brand())
+    return page(library, request, reply, await deps.brand())
+  })
+}
+
+async function page(library: Library, request: DocsRequest, reply: FastifyReply, brand: ShownBrand | undefined) {
+  const address = request.params['*']
+  if (address === '') {
+    addVary(reply, 'Accept-Language, Cookie')
+    const language = languageOf(library, request)
+    if (language !== ENGLISH) return reply.code(302).headers(REDIRECTED).header('location', `${language}/`).send()
+  }
+  const shown = library.files.pages.get(address)
+  if (shown) addVary(reply, 'Accept')
+  const wanted = shown && /\btext\/markdown\b/.test(request.headers.accept ?? '') ? markdownAddress(shown) : address
+  const found = library.find(wanted, brand)
+  return found === undefined ? sendNotFound(library, address, reply, brand) : send(found, request, reply)
+}
+
+const REDIRECTED = { 'cache-control': 'no-cache' }
+
+/** The language that the reader has chosen here, else that of the browser. */
+function languageOf({ sites }: Library, { headers }: FastifyRequest): string {
+  const chosen = new RegExp(`(?:^|; *)${LANGUAGE_COOKIE}=([\\w-]+)`).exec(headers.cookie ?? '')?.[1]
+  return chooseLanguage(sites, { chosen, acceptLanguage: headers['accept-language'] }).tag
 }
 
 /**
- * Serves docs/*.md as pages under /docs, with their pictures, the samples and the API reference. Each is built at its first
- * request and cached: the documents belong to the running version. All links are relative, so a path prefix does not matter.
+ * `language?to=zh-Hans&page=signing` remembers a choice and shows the page in it. At this address the cookie gets the path of
+ * the documentation by default, whatever prefix a proxy adds.
  */
-export function addDocsRoutes(app: FastifyInstance, deps: { links: { publicUrl: string } }): void {
-  const files = findDocsFiles()
-  const cache = new Map<string, Resource>()
-  const answer = async (address: string, request: FastifyRequest, reply: FastifyReply) => {
-    let found = cache.get(address)
-    if (found === undefined) {
-      const built = build(address, files, deps.links.publicUrl)
-      found = built ?? notFound(address, files)
-      if (built !== undefined) cache.set(address, built)
-    }
-    return send(found, request, reply)
-  }
-  // The root redirects to the documentation.
-  app.get('/', { config: ANYBODY }, (_request, reply) => reply.code(302).header('location', 'docs/').send())
-  // Without the slash, relative links would leave /docs. The target is relative because of path prefixes.
-  app.get('/docs', { config: ANYBODY }, (_request, reply) => reply.code(308).header('location', 'docs/').send())
-  app.get<{ Params: { '*': string } }>('/docs/*', { config: ANYBODY }, (request, reply) =>
-    answer(request.params['*'], request, reply),
-  )
+function chooseForLater({ files, sites }: Library, { query }: DocsRequest, reply: FastifyReply) {
+  const language = sites.has(String(query.to)) ? String(query.to) : ENGLISH
+  const name = files.pages.has(String(query.page)) ? String(query.page) : ''
+  return reply
+    .code(303)
+    .headers({ 'cache-control': 'no-store', location: relativeTo('language', addressIn(language, name)) })
+    .header('set-cookie', `${LANGUAGE_COOKIE}=${language}; Max-Age=${LANGUAGE_KEPT_S}; SameSite=Lax`)
+    .send()
 }
 
-function build(address: string, files: DocsFiles, publicUrl: string): Resource | undefined {
-  const page = files.pages.get(address)
-  if (page !== undefined) return resource(HTML, renderPage(address, page, files))
-  const file = files.files.get(address)
-  if (file !== undefined) return resource(address.endsWith('.png') ? PNG : TEXT, readFileSync(file.file))
-  switch (address) {
-    case 'docs.css':
-      return resource('text/css; charset=utf-8', DOCS_STYLE)
-    case 'icon.svg':
-      return resource('image/svg+xml', DOCS_ICON)
-    case 'openapi.json':
-    case 'openapi-rt.json':
-      return resource('application/json; charset=utf-8', openApiDocument(address, publicUrl))
-    case 'reference':
-      return resource(HTML, REFERENCE_PAGE, REFERENCE_POLICY)
-    case 'reference-start.js':
-      return resource('text/javascript; charset=utf-8', REFERENCE_START)
-    case 'reference-bundle.js': {
-      const bundle = referenceBundle()
-      return bundle && resource('text/javascript; charset=utf-8', bundle)
-    }
-    default:
-      return undefined
-  }
-}
-
-function renderPage(address: string, { path, file }: DocsFile, files: DocsFiles): string {
-  return docsPage(address, renderMarkdown(readFileSync(file, 'utf8'), { path, address }, files), files)
+async function search(
+  library: Library,
+  language: string,
+  request: DocsRequest,
+  reply: FastifyReply,
+  brand: ShownBrand | undefined,
+) {
+  const query = String(request.query.q ?? '')
+    .slice(0, QUERY_LENGTH_MAX)
+    .trim()
+  const found = query === '' ? [] : (await library.search(language))(query)
+  const html = searchPage(language, query, found, library.frame(brand))
+  reply.header('x-robots-tag', 'noindex')
+  return send(resource(HTML, html), request, reply)
 }
 
 /** More segments than any of our addresses has. */
@@ -97,33 +120,41 @@ const SEGMENTS_MAX = 8
  * Not cached, because callers can invent any number of addresses. Each link on the page goes up through all segments of the
  * address, so an address with thousands of segments gets plain text instead of a megabyte of links.
  */
-function notFound(address: string, files: DocsFiles): Resource {
-  if (address.split('/', SEGMENTS_MAX + 1).length > SEGMENTS_MAX)
-    return { ...resource(TEXT, 'Page not found.\n'), status: 404 }
-  const html = '<h1>Page not found</h1>\n<p>The contents list all pages.</p>'
-  return { ...resource(HTML, docsPage(address, { title: 'Not found', html }, files)), status: 404 }
+function sendNotFound(library: Library, address: string, reply: FastifyReply, brand: ShownBrand | undefined) {
+  const isLong = address.split('/', SEGMENTS_MAX + 1).length > SEGMENTS_MAX
+  const { language } = splitAddress(address)
+  const html = isLong ? undefined : notFoundPage(address, language, library.frame(brand))
+  const body = html === undefined ? resource('text/plain; charset=utf-8', 'Page not found.\n') : resource(HTML, html)
+  return reply.code(404).headers(headersOf(body)).send(body.body)
 }
 
-function resource(type: string, body: string | Buffer, policy = PAGE_POLICY): Resource {
-  const bytes = Buffer.from(body)
-  const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`
-  return { type, body: bytes, etag, policy, status: 200 }
-}
-
-async function send(resource: Resource, request: FastifyRequest, reply: FastifyReply) {
-  reply.headers({
-    'content-type': resource.type,
-    'content-security-policy': resource.policy,
+function headersOf({ type, policy, etag }: Resource): Record<string, string> {
+  return {
+    'content-type': type,
+    'content-security-policy': policy,
     'x-content-type-options': 'nosniff',
     'referrer-policy': 'no-referrer',
     'cache-control': 'no-cache',
-    vary: 'Accept-Encoding',
-    etag: resource.etag,
-  })
-  if (resource.status === 200 && request.headers['if-none-match'] === resource.etag) return reply.code(304).send()
-  reply.code(resource.status)
+    etag,
+  }
+}
+
+/** What is asked for by the version of its content never changes. Another node of an upgrade may have another version. */
+const FOR_EVER = 'public, max-age=31536000, immutable'
+
+async function send(found: Resource, request: FastifyRequest, reply: FastifyReply) {
+  reply.headers(headersOf(found))
+  addVary(reply, 'Accept-Encoding')
+  const { v } = request.query as Record<string, unknown>
+  if (v === found.version) reply.header('cache-control', FOR_EVER)
+  if (request.headers['if-none-match'] === found.etag) return reply.code(304).send()
   const takesGzip = /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''))
-  if (!takesGzip || resource.type === PNG) return reply.send(resource.body) // pictures are already compressed
-  resource.gzipped ??= promisify(gzip)(resource.body)
-  return reply.header('content-encoding', 'gzip').send(await resource.gzipped)
+  if (!takesGzip || found.type === 'image/png') return reply.send(found.body) // pictures are already compressed
+  found.gzipped ??= promisify(gzip)(found.body)
+  return reply.header('content-encoding', 'gzip').send(await found.gzipped)
+}
+
+function addVary(reply: FastifyReply, names: string): void {
+  const before = reply.getHeader('vary')
+  reply.header('vary', before === undefined ? names : `${before}, ${names}`)
 }

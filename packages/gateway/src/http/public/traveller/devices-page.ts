@@ -1,7 +1,7 @@
 import { type Device, getDevices, sinceText } from '#esims/devices.ts'
 import { formatDate } from '#esims/languages/formats.ts'
 import { fill } from '#esims/languages/traveller-language.ts'
-import { escapeHtml } from '../docs/docs-page.ts'
+import { escapeHtml } from '../escape-html.ts'
 import { list, row } from './parts.ts'
 import { html, plain, type Reader, renderPage } from './traveller-page.ts'
 

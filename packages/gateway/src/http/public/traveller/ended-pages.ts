@@ -1,6 +1,6 @@
 import { packageTitle, titleText } from '#esims/languages/traveller-title.ts'
 import type { OpenedLink } from '#esims/qr/traveller-esim.ts'
-import { escapeHtml } from '../docs/docs-page.ts'
+import { escapeHtml } from '../escape-html.ts'
 import { icon, scene } from './icons.ts'
 import { html, plain, type Reader, renderPage } from './traveller-page.ts'
 

@@ -1,0 +1,33 @@
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import type { Config } from '#platform/config/config.ts'
+import { findPerson, isOperator } from './person.ts'
+import { findSession } from './session.ts'
+
+/**
+ * The cookie of a session. Browsers store cookies by host name, not by port, and gateways on one machine must not share one:
+ * a local gateway's is `__Host-console-8080`.
+ */
+export function sessionCookieName({ deployment, consolePort, port }: CookieConfig): string {
+  return deployment === 'local' ? `__Host-console-${consolePort || port}` : '__Host-console'
+}
+
+type CookieConfig = Pick<Config, 'deployment' | 'consolePort' | 'port'>
+
+/**
+ * Whether a request for a page comes from a browser in which one of the operator's people is signed in. Reading a page does
+ * not extend the session.
+ * @param cookies the header `Cookie`
+ */
+export async function isSignedInOperator(
+  { db, config }: { db: Db; config: CookieConfig },
+  cookies: string | undefined,
+): Promise<boolean> {
+  const start = `${sessionCookieName(config)}=`
+  const token = cookies
+    ?.split('; ')
+    .find((cookie) => cookie.startsWith(start))
+    ?.slice(start.length)
+  const session = token ? await findSession(db, token, { prolong: false }) : undefined
+  const person = session && session.viewedTenantId === null ? await findPerson(db, session.personId) : undefined
+  return person?.status === 'ACTIVE' && isOperator(person.role)
+}

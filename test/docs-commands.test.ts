@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process'
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bash, codeBlocks } from '../packages/gateway/test/harness/processes/docs-commands.ts'
 import { stopGateways, temporaryFolder } from '../packages/gateway/test/harness/processes/gateway-process.ts'
@@ -33,6 +35,16 @@ test('the commands print what the pages say', async () => {
   expect(vector.output).toContain('b4084664c3ec5f6431cbdb1143ebdd047ad47dea5711349e3779b0d37a047a4f')
   const twice = await shell(fences('docs/idempotency.md', 'sh')[0]?.replaceAll('RETRY-1', 'RETRY-2') ?? '')
   expect(twice.output.match(/nothing was debited again/g)).toHaveLength(1)
+})
+
+test.each([
+  ['ts', 'node', '--input-type=module', '-e'],
+  ['python', 'python3', '-c'],
+  ['php', 'php', '-r'],
+])('the function in %s on the page about signing prints the signature of its table', async (language, ...command) => {
+  const [sample = ''] = fences('docs/signing.md', language)
+  const { stdout } = await promisify(execFile)(command[0]!, [...command.slice(1), sample.replace(/^<\?php\n/, '')])
+  expect(stdout.trim()).toBe('b4084664c3ec5f6431cbdb1143ebdd047ad47dea5711349e3779b0d37a047a4f')
 })
 
 test('the quick start’s order is accepted unchanged', async () => {

@@ -763,6 +763,8 @@ create table people (
   last_sign_in_at timestamp with time zone,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
+  language text,
+  time_zone text,
   constraint people_pkey PRIMARY KEY (person_id),
   constraint people_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id),
   constraint people_check CHECK (((role ~~ 'DEALER%'::text) = (tenant_id IS NOT NULL))),

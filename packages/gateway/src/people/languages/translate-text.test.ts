@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest'
+import { acceptedLanguage, peopleLanguage } from './people-language.ts'
+import { createTranslate } from './translate-text.ts'
+
+describe('a text is translated', () => {
+  const translate = createTranslate({
+    'Your balance is low.': '余额不足。',
+    'Top it up.': '请充值。',
+    'The plan {planName} has no such rule.': '方案 {planName} 没有此规则。',
+    'From {from} to {to}.': '到 {to}，从 {from}。',
+    'There is no {what} {name}.': '没有{what} {name}。',
+    'The health check failed: {message}.{response}': '健康检查失败：{message}。{response}',
+    'price plan': '价格方案',
+    'no answer within {seconds} s': '{seconds} 秒内没有应答',
+    'The format is wrong: {faults}.': '格式错误：{faults}。',
+    'is missing': '缺失',
+  })
+
+  it.each([
+    ['Your balance is low.', '余额不足。'],
+    ['The plan Gold {1} has no such rule.', '方案 Gold {1} 没有此规则。'],
+    ['From a to b to c.', '到 b to c，从 a。'],
+    ['There is no price plan Gold.', '没有价格方案 Gold。'],
+    ['The health check failed: no answer within 5 s.', '健康检查失败：5 秒内没有应答。'],
+    ['The format is wrong: is missing; is odd.', '格式错误：缺失; is odd.'.replace(/\.$/, '。')],
+    ['Your balance is low. Top it up.', '余额不足。请充值。'],
+    ['The plan A has no such rule. Top it up.', '方案 A 没有此规则。请充值。'],
+    ['Your balance is low. Somebody typed this.', '余额不足。Somebody typed this.'],
+  ])('with its values: %s', (english, chinese) => expect(translate(english)).toBe(chinese))
+
+  it.each(['', 'Somebody typed this.', 'The plan', ' has no such rule.', 'The planhas no such rule.'])(
+    'only if it is known: “%s” stays',
+    (text) => expect(translate(text)).toBe(text),
+  )
+
+  it('in linear time, whoever wrote the text', () => {
+    const worst = `The plan ${'The health check failed: From a to '.repeat(3_000)}`
+    const start = performance.now()
+    for (const text of [worst, worst.slice(0, 4_000), 'From '.repeat(799), ' to '.repeat(999)]) translate(text)
+    expect(performance.now() - start).toBeLessThan(200)
+  })
+})
+
+describe('the language of a person', () => {
+  it.each([
+    ['zh-CN,zh;q=0.9,en;q=0.8', 'zh-Hans'],
+    ['en-GB,zh;q=0.5', 'en'],
+    ['zh-TW', 'en'],
+    ['fr', 'en'],
+    [undefined, 'en'],
+  ])('that accepts %s is %s', (header, tag) => expect(acceptedLanguage(header).tag).toBe(tag))
+
+  it('is the one that was chosen, else English', () => {
+    expect([peopleLanguage('zh-Hans'), peopleLanguage(null), peopleLanguage('x')].map(({ tag }) => tag)).toEqual([
+      ...['zh-Hans', 'en', 'en'],
+    ])
+  })
+})

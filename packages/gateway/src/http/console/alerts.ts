@@ -6,12 +6,13 @@ import { listRoutes } from './kernel/list-routes.ts'
 import { PAGE_SIZE_MAX, pageByKey } from './kernel/paging.ts'
 import { type Context, EVERY_ROLE, type Route, route, TENANT_STAFF } from './kernel/route.ts'
 import { CLOSED, done, nullable, time, uuid } from './kernel/route-schemas.ts'
+import { sentence } from '#people/languages/translate-answer.ts'
 
 const alert = Type.Object({
   noticeId: Type.String(),
   tenantId: nullable(Type.String()),
   kind: Type.String(),
-  message: Type.String(),
+  message: sentence(),
   path: Type.String({ description: 'Of the console page with what the alert is about' }),
   readAt: nullable(time()),
   createdAt: time(),

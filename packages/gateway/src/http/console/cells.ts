@@ -6,13 +6,14 @@ import { listSales, type SalesRow } from '#sales/list-sales.ts'
 import { countAttention, listBalances } from './home/dashboard-figures.ts'
 import { type Context, OPERATORS, type Route, route } from './kernel/route.ts'
 import { nullable } from './kernel/route-schemas.ts'
+import { sentence } from '#people/languages/translate-answer.ts'
 import { daysAfter, viewOf } from './sales-view.ts'
 
 const readCell = Type.Object({
   cell: Type.String(),
   consoleUrl: nullable(Type.String()),
   summary: nullable(cellSummary),
-  fault: nullable(Type.String({ description: 'Why it could not be read, and what to do' })),
+  fault: nullable(sentence('Why it could not be read, and what to do')),
 })
 
 const answer = Type.Object({

@@ -6,6 +6,8 @@ import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
 import cookie from '@fastify/cookie'
 import swagger from '@fastify/swagger'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { acceptedLanguage } from '#people/languages/people-language.ts'
+import { translateAnswer, translateFailure } from '#people/languages/translate-answer.ts'
 import { isOperator } from '#people/person.ts'
 import { byPerson } from '#platform/audit/audit.ts'
 import { unavailableLog } from '../answer.ts'
@@ -63,6 +65,7 @@ export function addConsoleApi(app: FastifyInstance, deps: ConsoleDeps, options: 
       api.setValidatorCompiler(validatorCompiler)
       api.setSerializerCompiler(() => (body) => JSON.stringify(body, toNumber))
       addParsers(api, options.bodies)
+      api.addHook('preSerialization', translateSentences)
       api.addHook('onSend', gzipLargeAnswers)
       const logs = { log: deps.log, logUnavailable: unavailableLog(deps.log) }
       api.setErrorHandler((error, request, reply) => sendFailure(logs, error, request, reply))
@@ -89,6 +92,16 @@ export function addConsoleApi(app: FastifyInstance, deps: ConsoleDeps, options: 
     },
     { prefix: CONSOLE_API },
   )
+}
+
+/** In the language of Accept-Language, which the console sets to the person's. */
+async function translateSentences(request: FastifyRequest, reply: FastifyReply, answer: unknown): Promise<unknown> {
+  const { tag, translate } = acceptedLanguage(request.headers['accept-language'])
+  if (tag === 'en') return answer
+  reply.header('Content-Language', tag)
+  if (reply.statusCode >= 400) return translateFailure(answer, translate)
+  const { consoleRoute } = request.routeOptions.config
+  return consoleRoute ? translateAnswer(consoleRoute.answer, answer, translate) : answer
 }
 
 /** A smaller answer fits into one packet anyway. */

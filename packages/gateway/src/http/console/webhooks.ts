@@ -20,6 +20,7 @@ import { setWebhook } from '#webhooks/endpoint/set-webhook.ts'
 import { type AttemptView, countEvents, type EventFilter, getEvent, searchEvents } from '#webhooks/list-events.ts'
 import { bodyOf } from '#webhooks/notification-body.ts'
 import { resendEvent } from '#webhooks/replay/resend-event.ts'
+import { sentence } from '#people/languages/translate-answer.ts'
 import { loggedHeaders } from '#webhooks/sending/delivery-attempt.ts'
 import { type ListQuery, listRoutes } from './kernel/list-routes.ts'
 import { type Context, EVERY_ROLE, type Route, route, TENANT_ADMINS, TENANT_STAFF } from './kernel/route.ts'
@@ -53,7 +54,7 @@ const delivery = Type.Object({
   startedAt: time(),
   duration_ms: Type.Integer(),
   httpStatus: nullable(Type.Integer()),
-  outcome: Type.String(),
+  outcome: sentence(),
   answer: nullable(Type.String({ description: 'The first 4 KiB' })),
   headers: Type.Array(Type.Object({ name: Type.String(), value: Type.String() }), {
     description: 'As sent; only the first characters of signatures are kept',

@@ -7,6 +7,7 @@ import { searchProfiles } from '#esims/search-profiles.ts'
 import { actionAnswerOf, isAnswerMissing } from '#orders/esim-action.ts'
 import { BUYERS, EVERY_ROLE, type Route, route } from '../kernel/route.ts'
 import { CLOSED, line, money, nullable, profileParams, time } from '../kernel/route-schemas.ts'
+import { sentence } from '#people/languages/translate-answer.ts'
 import { transactionId } from '../orders/buyer.ts'
 
 const esimAction = Type.Object({
@@ -18,7 +19,7 @@ const esimAction = Type.Object({
   refundAmount: money(),
   feeAmount: money(),
   currencyCode: Type.String(),
-  failureReason: nullable(Type.String()),
+  failureReason: nullable(sentence()),
   keyLabel: nullable(Type.String({ description: 'Of the restricted key that began it' })),
   isAnswerMissing: Type.Boolean({
     description: 'The supplier was asked and did not say what it did: an operator can resolve it. false for a dealer',

@@ -4,6 +4,7 @@ import { readLifeHistory } from '#esims/life/esim-history.ts'
 import { pollNow } from '#esims/poll-suppliers.ts'
 import { EVERY_ROLE, type Route, route, TENANT_STAFF } from '../kernel/route.ts'
 import { ASKS_PER_MINUTE, profileParams, time } from '../kernel/route-schemas.ts'
+import { sentence } from '#people/languages/translate-answer.ts'
 
 const step = Type.Object({
   at: time(),
@@ -33,7 +34,7 @@ export const esimLifeRoutes: Route[] = [
     params: profileParams,
     answer: Type.Object({
       outcome: Type.Enum(['CHANGED', 'UNCHANGED', 'NO_REPORT']),
-      unreadable: Type.Array(Type.Object({ entry: Type.String(), reason: Type.String() }), {
+      unreadable: Type.Array(Type.Object({ entry: Type.String(), reason: sentence() }), {
         description: 'Entries of the answer that cannot be read',
       }),
     }),

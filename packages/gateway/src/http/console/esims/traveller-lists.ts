@@ -3,6 +3,7 @@ import { readTravellers } from '#esims/sends/traveller-list.ts'
 import { file, fileAnswers, toAnswers } from '../kernel/file-answers.ts'
 import { type Route, route, TENANT_STAFF } from '../kernel/route.ts'
 import { CLOSED, nullable } from '../kernel/route-schemas.ts'
+import { sentence } from '#people/languages/translate-answer.ts'
 
 /** A workbook of 200 lines is far smaller. */
 const LIST_SIZE_MAX_BYTES = 1024 * 1024
@@ -15,10 +16,10 @@ const travellerList = Type.Object({
       row: Type.Integer(),
       name: nullable(Type.String()),
       email: Type.String(),
-      fault: nullable(Type.String({ description: 'Why nothing can be sent' })),
+      fault: nullable(sentence('Why nothing can be sent')),
     }),
   ),
-  refusal: nullable(Type.String({ description: 'Why the list, or the rest of it, cannot be read' })),
+  refusal: nullable(sentence('Why the list, or the rest of it, cannot be read')),
   question: nullable(Type.Unknown({ description: 'With the answer as encoding or map, the list can be read' })),
 })
 type Answer = Static<typeof travellerList>

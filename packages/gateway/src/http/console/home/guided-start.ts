@@ -6,6 +6,7 @@ import { hasSecondFactor } from '#people/person.ts'
 import { audit, NIL_TENANT } from '#platform/audit/audit.ts'
 import { type Context, OPERATORS_WRITE, type Route, route } from '../kernel/route.ts'
 import { nullable } from '../kernel/route-schemas.ts'
+import { sentence } from '#people/languages/translate-answer.ts'
 
 const setup = Type.Object({
   /** Each step, and whether it is complete. */
@@ -40,9 +41,9 @@ export type Setup = Static<typeof setup>
 const checks = Type.Object({
   findings: Type.Array(
     Type.Object({
-      check: Type.String(),
+      check: sentence(),
       state: Type.Enum(['OK', 'WARNING', 'FAULT']),
-      message: Type.String(),
+      message: sentence(),
     }),
   ),
 })

@@ -13,6 +13,7 @@ import { markSoldCodes } from '#stock/mark-sold-codes.ts'
 import { CsvRefused } from '#stock/stock-csv.ts'
 import { OPERATOR_ADMINS, OPERATORS, type Route, route } from '../kernel/route.ts'
 import { CLOSED, done, money, nullable, time, uuid } from '../kernel/route-schemas.ts'
+import { sentence } from '#people/languages/translate-answer.ts'
 
 const text = () => Type.String()
 
@@ -93,11 +94,11 @@ const report = Type.Object({
       tenantIds: nullable(Type.Array(text(), { description: 'null: all dealers' })),
       acceptedAt: time(),
       because: text(),
-      doubts: Type.Array(text()),
+      doubts: Type.Array(sentence()),
     }),
     { description: 'Doubts with which dealers were released, also after the recovery' },
   ),
-  doubts: Type.Array(text(), { description: 'What a release of all dealers would accept' }),
+  doubts: Type.Array(sentence(), { description: 'What a release of all dealers would accept' }),
   omitted: Type.Integer({ description: 'Rows that are left out: the command `recovery show` has all of them' }),
 })
 export type RecoveryView = Static<typeof report>

@@ -25,6 +25,7 @@ import { visibleMembers } from '../kernel/audit-visibility.ts'
 import { type ListQuery, listRoutes } from '../kernel/list-routes.ts'
 import { type Context, EVERY_ROLE, type Route, route } from '../kernel/route.ts'
 import { entryNo, line, location, money, nullable, orderParams, time, toDate, uuid } from '../kernel/route-schemas.ts'
+import { sentence } from '#people/languages/translate-answer.ts'
 import { viewOf } from '../sales-view.ts'
 
 const orderRow = Type.Object({
@@ -55,7 +56,7 @@ const item = Type.Object({
   location: location(),
   price: money(),
   itemStatus: Type.String(),
-  failureReason: nullable(Type.String()),
+  failureReason: nullable(sentence()),
   /** For operators only. */
   supplier: nullable(Type.String()),
   supplierKey: nullable(Type.String({ description: 'The item’s key at suppliers. For operators only' })),
@@ -79,11 +80,11 @@ const step = Type.Object({
   amount: Type.Optional(money()),
   balanceAfter: Type.Optional(money()),
   itemNo: Type.Optional(nullable(Type.Integer())),
-  reason: Type.Optional(nullable(Type.String())),
+  reason: Type.Optional(nullable(sentence())),
   supplier: Type.Optional(Type.String()),
   operation: Type.Optional(Type.String()),
   outcome: Type.Optional(nullable(Type.String())),
-  detail: Type.Optional(nullable(Type.String())),
+  detail: Type.Optional(nullable(sentence())),
   duration_ms: Type.Optional(nullable(Type.Integer())),
   notifyId: Type.Optional(Type.String()),
   notifyType: Type.Optional(Type.String()),

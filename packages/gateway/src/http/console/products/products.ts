@@ -14,6 +14,7 @@ import {
 import { listRoutes } from '../kernel/list-routes.ts'
 import { OPERATORS, OPERATORS_WRITE, type Route, route } from '../kernel/route.ts'
 import { CLOSED, line, money, nullable, time } from '../kernel/route-schemas.ts'
+import { sentence } from '#people/languages/translate-answer.ts'
 
 const product = Type.Object({
   supplier: Type.String(),
@@ -44,13 +45,13 @@ const sync = Type.Object({
   productsRead: Type.Integer({ description: 'By the running sync, or by the latest one' }),
   finishedAt: nullable(time()),
   outcome: nullable(Type.Enum(['DONE', 'HELD', 'FAILED'])),
-  message: nullable(Type.String({ description: 'Why it was held or failed' })),
+  message: nullable(sentence('Why it was held or failed')),
   listed: Type.Integer({ description: 'Products in the latest accepted catalogue' }),
   acceptedAt: nullable(time()),
   heldAt: nullable(Type.String({ format: 'date-time', description: 'Of a catalogue that waits to be accepted' })),
   unreadable: Type.Integer({ description: 'Entries of the latest answer that could not be read' }),
   kept: Type.Integer({ description: 'Products that stay as they were, because their entry could not be read' }),
-  unreadableEntries: Type.Array(Type.Object({ entry: Type.String(), reason: Type.String() }), {
+  unreadableEntries: Type.Array(Type.Object({ entry: Type.String(), reason: sentence() }), {
     description: 'The first of the unreadable entries',
   }),
 })

@@ -16,6 +16,7 @@ import { mergeRule, type SaleRule, saleRule, saleRuleInput } from '#products/rul
 import { csvRoute, inOnePart } from '../kernel/csv-route.ts'
 import { OPERATORS, OPERATORS_WRITE, type Route, route } from '../kernel/route.ts'
 import { CLOSED, done, line, money, nullable, time } from '../kernel/route-schemas.ts'
+import { sentence } from '#people/languages/translate-answer.ts'
 import { sendCsv } from '../kernel/send-csv.ts'
 
 const ruleRow = Type.Object({
@@ -46,7 +47,7 @@ const previewLine = Type.Object({
     }),
   ),
   warnings: Type.Array(Type.String({ description: 'PRICE_FALLS, PRICE_REMOVED or BELOW_COST: check it first' })),
-  reason: nullable(Type.String({ description: 'Why it is left as it is, or goes off sale' })),
+  reason: nullable(sentence('Why it is left as it is, or goes off sale')),
 })
 
 const preview = Type.Object({

@@ -6,13 +6,14 @@ import { ALERT_BELOW_MAX, findBalance, setAlertBelow } from '#suppliers/balance/
 import { type LocalDay, localDays } from '../home/local-days.ts'
 import { OPERATORS, OPERATORS_WRITE, type Route, route } from '../kernel/route.ts'
 import { CLOSED, done, line, money, nullable, time } from '../kernel/route-schemas.ts'
+import { sentence } from '#people/languages/translate-answer.ts'
 
 const balance = Type.Object({
   isStated: Type.Boolean({ description: 'false: the supplier states no balance, or cannot be used' }),
   amount: nullable(money()),
   currencyCode: nullable(Type.String({ description: 'null, like amount and readAt, if it was never read' })),
   readAt: nullable(time()),
-  message: nullable(Type.String({ description: 'Why the latest reading failed; null: it did not' })),
+  message: nullable(sentence('Why the latest reading failed; null: it did not')),
   alertBelow: nullable(money()),
   noMoneySince: nullable(
     Type.String({

@@ -5,6 +5,7 @@ import Type, { type Static } from 'typebox'
 import { listPriceDifferences } from '#suppliers/supplier-prices.ts'
 import { OPERATORS, type Route, route } from '../kernel/route.ts'
 import { CLOSED, line, nullable, time } from '../kernel/route-schemas.ts'
+import { sentence } from '#people/languages/translate-answer.ts'
 
 const count = () => Type.Integer({ minimum: 0 })
 const duration = () => nullable(Type.Integer({ description: 'ms; null: nothing was purchased' }))
@@ -47,7 +48,7 @@ const figures = Type.Object({
       orderNo: Type.String(),
       operation: Type.String(),
       outcome: Type.String(),
-      message: nullable(Type.String()),
+      message: nullable(sentence()),
     }),
     { description: 'The latest first' },
   ),

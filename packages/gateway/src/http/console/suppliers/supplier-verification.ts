@@ -14,18 +14,19 @@ import {
   REAUTHENTICATIONS_PER_MINUTE,
   reauthentication,
 } from '../kernel/route-schemas.ts'
+import { sentence } from '#people/languages/translate-answer.ts'
 import { sessionCredential } from '../people/sign-in.ts'
 
 const verified = Type.Object({
   isVerified: Type.Boolean({ description: 'false: the balance contradicts a charge' }),
   iccid: Type.String(),
   cancelled: Type.Boolean(),
-  message: nullable(Type.String({ description: 'Why it was not cancelled' })),
+  message: nullable(sentence('Why it was not cancelled')),
   charge: Type.Object({
     finding: Type.Enum(['PROVEN', 'DIFFERS', 'UNCLEAR'], {
       description: 'Whether the balance fell by what was read as the charge',
     }),
-    message: Type.String(),
+    message: sentence(),
   }),
 })
 export type SupplierVerified = Static<typeof verified>

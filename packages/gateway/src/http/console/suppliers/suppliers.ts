@@ -25,6 +25,7 @@ import {
   reauthentication,
   time,
 } from '../kernel/route-schemas.ts'
+import { sentence } from '#people/languages/translate-answer.ts'
 import { sessionCredential } from '../people/sign-in.ts'
 
 const supplierRow = Type.Object({
@@ -40,12 +41,12 @@ const supplierRow = Type.Object({
   }),
   seenAt: nullable(time()),
   seenBy: nullable(Type.Enum(SEEN_BY)),
-  failure: nullable(Type.String({ description: 'Why it fails' })),
+  failure: nullable(sentence('Why it fails')),
   failingSince: nullable(time()),
-  status: nullable(Type.String({ description: 'Written from documentation and not yet verified; null otherwise' })),
+  status: nullable(sentence('Written from documentation and not yet verified; null otherwise')),
   verifiedAt: nullable(time()),
   verificationFault: nullable(
-    Type.String({ description: 'Which charge the balance contradicted at the latest verification; null: none' }),
+    sentence('Which charge the balance contradicted at the latest verification; null: none'),
   ),
   unsettled: Type.Array(Type.String(), { description: 'What only a purchase can settle; empty once it is verified' }),
   heldAgainst: Type.Array(Type.String(), {
@@ -80,7 +81,7 @@ const supplierConfig = Type.Object({
 export type SupplierConfigDetail = Static<typeof supplierConfig>
 
 /** The result of a test, which buys nothing. */
-const tested = Type.Object({ works: Type.Boolean(), words: nullable(Type.String()) })
+const tested = Type.Object({ works: Type.Boolean(), words: nullable(sentence()) })
 export type SupplierTested = Static<typeof tested>
 
 const params = Type.Object({ supplier: line(64) }, CLOSED)

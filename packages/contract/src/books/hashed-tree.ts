@@ -25,6 +25,23 @@ export function nodeHash(left: Buffer, right: Buffer): Buffer {
 
 const node = Buffer.alloc(1 + 2 * HASH_BYTES, 1)
 
+/**
+ * The root of a complete tree, from its leaves' hashes: 1, 2, 4, 8 … of them, one after the other. Example: 1 024 bytes of a tree of
+ * 32 leaves.
+ */
+export function completeRoot(hashes: Buffer): Buffer {
+  if (hashes.length === HASH_BYTES) return hashes
+  const nodes = Buffer.from(hashes)
+  for (let bytes = nodes.length; bytes > HASH_BYTES; bytes /= 2) {
+    for (let at = 0; at < bytes / 2; at += HASH_BYTES) {
+      nodes.copy(node, 1, 2 * at, 2 * (at + HASH_BYTES))
+      // As a text of one character a byte, a hash takes 0.3 µs; as a buffer of its own 0.7 µs.
+      nodes.write(hash('sha256', node, 'binary'), at, 'binary')
+    }
+  }
+  return nodes.subarray(0, HASH_BYTES)
+}
+
 /** The hash of a range, from those of its complete subtrees. */
 export function rangeHash(range: LeafRange, hashOf: (subtree: Subtree) => Buffer): Buffer {
   return foldRight(subtreesOf(range).map(hashOf))

@@ -56,11 +56,12 @@ export function splitOf(size: number): number {
  */
 export function subtreesOf({ start, end }: LeafRange): Subtree[] {
   const subtrees: Subtree[] = []
-  for (let at = start; at < end; ) {
-    let height = 0
-    while (at + 2 ** (height + 1) <= end && at % 2 ** (height + 1) === 0) height += 1
-    subtrees.push({ height, position: at / 2 ** height })
-    at += 2 ** height
+  let [height, leaves] = [0, 1]
+  for (; leaves * 2 <= end - start; leaves *= 2) height += 1
+  for (let at = start; at < end; leaves /= 2, height -= 1) {
+    if (at + leaves > end) continue
+    subtrees.push({ height, position: at / leaves })
+    at += leaves
   }
   return subtrees
 }

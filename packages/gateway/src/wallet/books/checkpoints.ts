@@ -13,7 +13,7 @@ import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
 import sql from 'sql-template-tag'
 import { getSigningKey, type KeyDeps } from './ledger-keys.ts'
-import { loadRangeHashes } from './tree-tiles.ts'
+import { loadRoot } from './tree-tiles.ts'
 
 /*
  * Signed checkpoints of ledgers. A note is committed before anybody sees it. With a synchronous standby, that commit and thus every
@@ -130,9 +130,9 @@ async function signCheckpoint(
   const key = await getSigningKey(tx, deps)
   const origin = await nameTree(tx, deps, tenantId)
   await signRestores(tx, key, tenantId, origin)
-  const [root] = await loadRangeHashes(tx, tenantId, [{ start: 0, end: treeSize }])
+  const root = await loadRoot(tx, tenantId, treeSize)
   const { now, hour, month } = await readTime(tx)
-  const [createTime, rootHash] = [formatTime(now), root!.toString('base64')]
+  const [createTime, rootHash] = [formatTime(now), root.toString('base64')]
   const text = checkpointText({ origin, treeSize, rootHash, createTime })
   const note = `${text}\n${key.signatureOf(origin, text)}`
   tx.send(sql`

@@ -9,9 +9,8 @@ import {
 } from '@dealer-esim/contract'
 import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
-import sql from 'sql-template-tag'
 import { requireSize } from './checkpoints.ts'
-import { loadRangeHashes } from './tree-tiles.ts'
+import { type LoadedRanges, loadRanges } from './tree-tiles.ts'
 
 /** Answers `ledger/proof`. @throws ApiError 000108 if a tree of this size does not have the entry, or is not there yet */
 export async function proveEntry(
@@ -19,13 +18,15 @@ export async function proveEntry(
   tenantId: string,
   { entryNo, treeSize }: ProofRequest,
 ): Promise<ProofAnswer> {
-  requireSize(treeSize, await getTreeSize(db, tenantId), 'treeSize')
   const leafIndex = Number(entryNo) - 1
+  const ranges = leafIndex < treeSize ? inclusionRanges(leafIndex, treeSize) : []
+  const tree = await loadRanges(db, tenantId, ranges)
+  requireSize(treeSize, tree.size, 'treeSize')
   if (leafIndex >= treeSize) {
     const reason = `A tree of ${treeSize} entries does not have this one. Send an entryNo of at most treeSize.`
     throw new ApiError('000108', { details: [{ field: 'entryNo', reason }] })
   }
-  return { leafIndex, treeSize, hashes: await loadHashes(db, tenantId, inclusionRanges(leafIndex, treeSize)) }
+  return { leafIndex, treeSize, hashes: answerHashes(tree, ranges) }
 }
 
 /** Answers `ledger/consistency`. @throws ApiError 000108 for sizes in the wrong order, or beyond the tree */
@@ -34,20 +35,16 @@ export async function proveConsistency(
   tenantId: string,
   { fromSize, toSize }: ConsistencyRequest,
 ): Promise<ConsistencyAnswer> {
-  requireSize(toSize, await getTreeSize(db, tenantId), 'toSize')
+  const ranges = fromSize <= toSize ? consistencyRanges(fromSize, toSize) : []
+  const tree = await loadRanges(db, tenantId, ranges)
+  requireSize(toSize, tree.size, 'toSize')
   if (fromSize > toSize) {
     const reason = 'Send the size of the older checkpoint, which is at most toSize.'
     throw new ApiError('000108', { details: [{ field: 'fromSize', reason }] })
   }
-  return { hashes: await loadHashes(db, tenantId, consistencyRanges(fromSize, toSize)) }
+  return { hashes: answerHashes(tree, ranges) }
 }
 
-/** The entries that the tree has: a tree only grows, so a proof for fewer of them stays valid. */
-async function getTreeSize(db: Pick<Db, 'query'>, tenantId: string): Promise<number> {
-  const [row] = await db.query<{ size: bigint }>(sql`select size from ledger_trees where tenant_id = ${tenantId}`)
-  return Number(row?.size ?? 0n)
-}
-
-async function loadHashes(db: Pick<Db, 'query'>, tenantId: string, ranges: readonly LeafRange[]): Promise<string[]> {
-  return (await loadRangeHashes(db, tenantId, ranges)).map((hash) => hash.toString('base64'))
+function answerHashes(tree: LoadedRanges, ranges: readonly LeafRange[]): string[] {
+  return ranges.map((range) => tree.hashOf(range).toString('base64'))
 }

@@ -1,5 +1,5 @@
 import { type LeafRange, type Subtree, subtreesOf } from '@dealer-esim/contract'
-import { HASH_BYTES, RootBuilder, rangeHash } from '@dealer-esim/contract/tree'
+import { completeRoot, HASH_BYTES, rangeHash } from '@dealer-esim/contract/tree'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 
 /*
@@ -26,7 +26,8 @@ export async function loadOpenTiles(db: Pick<Db, 'query'>, tenantId: string, siz
   for (let [level, count] = [0, size]; count > 0; level += 1, count = Math.floor(count / TILE_WIDTH)) {
     if (count % TILE_WIDTH > 0) open.push({ level, tile: Math.floor(count / TILE_WIDTH) })
   }
-  return loadTiles(db, tenantId, open)
+  const { tiles } = await loadTiles(db, tenantId, open)
+  return tiles.map((tile) => ({ ...tile, hashes: split(tile.hashes) }))
 }
 
 /**
@@ -47,39 +48,46 @@ export function addLeaves(size: number, open: readonly Tile[], leaves: readonly 
     changed.add(tile)
     if (tile.hashes.length < TILE_WIDTH) return
     current.delete(level)
-    add(level + 1, tile.tile, rootOf(tile.hashes))
+    add(level + 1, tile.tile, completeRoot(Buffer.concat(tile.hashes)))
   }
   for (const [index, leaf] of leaves.entries()) add(0, size + index, leaf)
   return [...changed]
 }
 
-function rootOf(hashes: readonly Buffer[]): Buffer {
-  const builder = new RootBuilder()
-  for (const hash of hashes) builder.append(hash)
-  return builder.root()
+/** A tree's size, and the hashes of ranges of it. */
+export interface LoadedRanges {
+  size: number
+  /** @throws if a tile is missing, such as for a range beyond the tree */
+  hashOf(range: LeafRange): Buffer
 }
 
 /** A hash of the tree is not stored, so nothing can be proved with it. */
 export class MissingTile extends Error {}
 
-/** The hashes of ranges of a tree, from its tiles: one statement, which reads each tile once by its key. */
-export async function loadRangeHashes(
+/** Loads what the hashes of ranges are calculated from: one statement, which reads the tree's size and each tile once by its key. */
+export async function loadRanges(
   db: Pick<Db, 'query'>,
   tenantId: string,
   ranges: readonly LeafRange[],
-): Promise<Buffer[]> {
+): Promise<LoadedRanges> {
   const wanted = new Map(ranges.flatMap(subtreesOf).map((subtree) => [keyOf(placeOf(subtree)), placeOf(subtree)]))
-  const tiles = await loadTiles(db, tenantId, [...wanted.values()])
+  const { size, tiles } = await loadTiles(db, tenantId, [...wanted.values()])
   const loaded = new Map(tiles.map((tile) => [keyOf(tile), tile.hashes]))
-  return ranges.map((range) =>
-    rangeHash(range, (subtree) => {
-      const place = placeOf(subtree)
-      const hashes = loaded.get(keyOf(place))?.slice(place.first, place.first + place.count) ?? []
-      if (hashes.length < place.count)
-        throw new MissingTile(`the tree of ${tenantId} has no tile ${keyOf(place)}: run ledger verify`)
-      return rootOf(hashes)
-    }),
-  )
+  const subtreeHash = (subtree: Subtree) => {
+    const place = placeOf(subtree)
+    const [start, end] = [place.first * HASH_BYTES, (place.first + place.count) * HASH_BYTES]
+    const hashes = loaded.get(keyOf(place))
+    if (hashes === undefined || hashes.length < end)
+      throw new MissingTile(`the tree of ${tenantId} has no tile ${keyOf(place)}: run ledger verify`)
+    return completeRoot(hashes.subarray(start, end))
+  }
+  return { size, hashOf: (range) => rangeHash(range, subtreeHash) }
+}
+
+/** The root of the tree as it was at a size. @throws if a tile is missing */
+export async function loadRoot(db: Pick<Db, 'query'>, tenantId: string, treeSize: number): Promise<Buffer> {
+  const range = { start: 0, end: treeSize }
+  return (await loadRanges(db, tenantId, [range])).hashOf(range)
 }
 
 /** The stored hashes of leaves, in order; fewer if tiles are missing. */
@@ -93,8 +101,8 @@ export async function loadLeafHashes(
     level: 0,
     tile: first + index,
   }))
-  const tiles = await loadTiles(db, tenantId, keys)
-  const hashes = tiles.sort((a, b) => a.tile - b.tile).flatMap((tile) => tile.hashes)
+  const { tiles } = await loadTiles(db, tenantId, keys)
+  const hashes = tiles.sort((a, b) => a.tile - b.tile).flatMap((tile) => split(tile.hashes))
   return hashes.slice(start % TILE_WIDTH, (start % TILE_WIDTH) + end - start)
 }
 
@@ -110,19 +118,29 @@ function keyOf({ level, tile }: Pick<Tile, 'level' | 'tile'>): string {
   return `${level}/${tile}`
 }
 
+interface StoredTile {
+  level: number
+  tile: number
+  /** One after the other. */
+  hashes: Buffer
+}
+
 async function loadTiles(
   db: Pick<Db, 'query'>,
   tenantId: string,
   keys: readonly Pick<Tile, 'level' | 'tile'>[],
-): Promise<Tile[]> {
-  if (keys.length === 0) return []
-  const rows = await db.query<{ level: number; tile: bigint; hashes: Buffer }>({
+): Promise<{ size: number; tiles: StoredTile[] }> {
+  const rows = await db.query<{ size: bigint; level: number | null; tile: bigint; hashes: Buffer }>({
     name: 'books-tiles',
-    text: `select t.level, t.tile, t.hashes from unnest($2::smallint[], $3::bigint[]) as wanted (level, tile)
-           join ledger_tiles t on t.tenant_id = $1 and t.level = wanted.level and t.tile = wanted.tile`,
+    text: `select tree.size, t.level, t.tile, t.hashes
+           from ledger_trees tree
+           left join (unnest($2::smallint[], $3::bigint[]) as wanted (level, tile)
+                      join ledger_tiles t on t.tenant_id = $1 and t.level = wanted.level and t.tile = wanted.tile) on true
+           where tree.tenant_id = $1`,
     values: [tenantId, keys.map(({ level }) => level), keys.map(({ tile }) => tile)],
   })
-  return rows.map(({ level, tile, hashes }) => ({ level, tile: Number(tile), hashes: split(hashes) }))
+  const tiles = rows.flatMap(({ level, tile, hashes }) => (level === null ? [] : { level, tile: Number(tile), hashes }))
+  return { size: Number(rows[0]?.size ?? 0n), tiles }
 }
 
 /** The hashes of a stored tile. */

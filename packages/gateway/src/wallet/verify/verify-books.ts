@@ -2,7 +2,7 @@ import { leafText, verifyCheckpoint } from '@dealer-esim/contract'
 import { leafHash, RootBuilder } from '@dealer-esim/contract/tree'
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import sql from 'sql-template-tag'
-import { loadLeafHashes, loadRangeHashes } from '../books/tree-tiles.ts'
+import { loadLeafHashes, loadRoot } from '../books/tree-tiles.ts'
 import { answerEntries } from '../statement/answer-entries.ts'
 import { readEntries } from '../statement/statement-entries.ts'
 import type { Verification } from './verification.ts'
@@ -70,8 +70,8 @@ export async function verifyBooks(tx: Tx, verification: Verification): Promise<v
   for (const { treeSize } of checkpoints.slice(0, 1))
     report('BOOKS', `There is a checkpoint of ${treeSize} entries, but the tree has ${size}.`)
   if (isEntryReported || broken > 0) return
-  const stored = await loadRangeHashes(tx, tenantId, [{ start: 0, end: size }]).catch(() => [])
-  if (stored[0]?.equals(builder.root()) !== true)
+  const stored = await loadRoot(tx, tenantId, size).catch(() => undefined)
+  if (stored?.equals(builder.root()) !== true)
     report(
       'BOOKS',
       `The stored hashes of the tree do not lead to its root, so proofs fail. The entries are as they were hashed.`,

@@ -65,6 +65,33 @@ export function explainQueries(db: Db, seen: ExplainedQuery[]): Db {
   }
 }
 
+/** Wraps a database so that every statement is added to `sent`, with the number of its rows once they have arrived. */
+export function recordStatements(db: Db, sent: { statement: string; rows: number }[]): Db {
+  const record = <Row>({ name, text }: Statement, rows: Promise<Row[]>): Promise<Row[]> => {
+    const entry = { statement: name ?? text.trim().slice(0, 80), rows: 0 }
+    sent.push(entry)
+    return rows.then((found) => {
+      entry.rows = found.length
+      return found
+    })
+  }
+  return {
+    pool: db.pool,
+    query: <Row>(statement: Statement) => record(statement, db.query<Row>(statement)),
+    tx: (work) =>
+      db.tx((tx) =>
+        work({
+          ...tx,
+          query: <Row>(statement: Statement) => record(statement, tx.query<Row>(statement)),
+          send(statement) {
+            void record(statement, Promise.resolve([]))
+            tx.send(statement)
+          },
+        }),
+      ),
+  }
+}
+
 function scansOf(plan: Plan): string[] {
   const own = plan['Node Type'] === 'Seq Scan' ? [plan['Relation Name'] ?? '?'] : []
   return [...own, ...(plan.Plans ?? []).flatMap(scansOf)]

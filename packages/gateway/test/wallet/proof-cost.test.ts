@@ -1,20 +1,26 @@
 import { leafText, type StatementEntry, verifyConsistency, verifyInclusion } from '@dealer-esim/contract'
 import { leafHash, nodeHash } from '@dealer-esim/contract/tree'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import sql from 'sql-template-tag'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createTreeGrower } from '#wallet/books/books-loop.ts'
 import { getCheckpoint } from '#wallet/books/checkpoints.ts'
 import { proveConsistency, proveEntry } from '#wallet/books/prove-entries.ts'
+import { topUp } from '#wallet/ledger/top-up-wallet.ts'
 import { recordStatements } from '../harness/databases/statements.ts'
-import { createWalletTestbed } from '../harness/wallets.ts'
+import { testLog } from '../harness/debugging.ts'
+import { ALICE, createWalletTestbed } from '../harness/wallets.ts'
 
 /*
- * What proofs and checkpoints cost at 10 000 and at 5 000 000 entries, counted. All leaves of these trees but one are equal, so that a few
- * tiles make up the whole tree: a complete subtree has the same hash everywhere, unless it contains the one entry.
+ * What the books cost, counted: proofs and checkpoints at 10 000 and at 5 000 000 entries, and passes over idle dealers.
+ *
+ * All leaves of the large trees but one are equal, so that a few tiles make up the whole tree: a complete subtree has the same hash
+ * everywhere, unless it contains the one entry.
  */
 
 let money: Awaited<ReturnType<typeof createWalletTestbed>>
 beforeAll(async () => {
-  money = await createWalletTestbed()
+  money = await createWalletTestbed(1) // the server counts per connection
 })
 afterAll(() => money.close())
 
@@ -58,7 +64,7 @@ function entryAt(entryNo: number): StatementEntry {
 async function costsOf(size: number) {
   const entry = entryAt(Math.floor(size / 3))
   const tenantId = await insertTree(entry, size)
-  const count = async <Answer>(run: (db: typeof money.db) => Promise<Answer>) => {
+  const count = async <Answer>(run: (db: Db) => Promise<Answer>) => {
     const sent: { statement: string; rows: number }[] = []
     const answer = await run(recordStatements(money.db, sent))
     const tiles = sent.find(({ statement }) => statement === 'books-tiles')!.rows
@@ -83,4 +89,33 @@ test('a proof takes one statement at any size, and reads two tiles of a level', 
   expect([small.consistency, large.consistency]).toEqual([small.proof, large.proof])
   expect(large.checkpoint.statements).toBe(small.checkpoint.statements)
   expect([small.checkpoint.tiles, large.checkpoint.tiles]).toEqual([3, 5])
+})
+
+test('a pass reads no wallet while nothing is posted, and finds the one with a new entry among 2 000', async () => {
+  await money.db.query(sql`
+    with added as (
+      insert into tenants (tenant_id, tenant_name, app_key, currency_code)
+      select gen_random_uuid(), 'Idle ' || n, 'ak_main_' || n, 'USD' from generate_series(1, 2000) n returning tenant_id)
+    insert into wallets (tenant_id, currency_code) select tenant_id, 'USD' from added`)
+  const rowsRead = async () => {
+    await money.db.query({ text: 'select pg_stat_force_next_flush()' })
+    const [read] = await money.db.query<{ rows: number }>(sql`
+      select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::int as rows from pg_stat_user_tables
+      where relname in ('wallets', 'ledger_trees')`)
+    return read!.rows
+  }
+  const { tenantId } = await money.tenant()
+  const post = () => topUp(money.deps, { tenantId, amount: 10_000n, reference: `INV-${Math.random()}` }, ALICE)
+  const grow = createTreeGrower({ db: money.db, log: testLog })
+  await post()
+  await rowsRead()
+  await grow()
+  const before = await rowsRead()
+  for (let passes = 0; passes < 10; passes++) await grow()
+  expect((await rowsRead()) - before).toBe(0)
+  await post()
+  await rowsRead()
+  await grow()
+  const [tree] = await money.db.query(sql`select size from ledger_trees where tenant_id = ${tenantId}`)
+  expect(tree).toEqual({ size: 2n })
 })

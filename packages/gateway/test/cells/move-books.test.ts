@@ -164,7 +164,7 @@ test('the first checkpoint of the new cell continues the last one of the old cel
 test('a dealer that never moved trusts the keys of a cell in which another one arrived', async () => {
   await addEntry(source(), 'before')
   await run()
-  const { tenantId: neighbour } = await addDealer(target())
+  const { tenantId: neighbour } = await addDealer({ ...node.deps, db: targetDb })
   await growTree(targetDb, neighbour)
   const { note } = await getCheckpoint(target(), neighbour, {})
   const keys = await getTenantKeys(targetDb, { cellName: 'eu1' }, neighbour)

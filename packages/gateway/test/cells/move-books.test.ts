@@ -5,7 +5,7 @@ import { inCell, type Move } from '#cells/move/cell-session.ts'
 import { abortMove } from '#cells/move/leftovers.ts'
 import { findMove, insertMove } from '#cells/move/move-state.ts'
 import { moveTenant } from '#cells/move/move-tenant.ts'
-import { getCheckpoint } from '#wallet/books/checkpoints.ts'
+import { getCheckpoint, makeCheckpoint } from '#wallet/books/checkpoints.ts'
 import { growTree } from '#wallet/books/grow-tree.ts'
 import { getTenantKeys, rotateLedgerKey } from '#wallet/books/ledger-keys.ts'
 import { proveConsistency } from '#wallet/books/prove-entries.ts'
@@ -241,7 +241,7 @@ async function endFence(): Promise<void> {
   const text = `update tenant_moves set fenced_until = '-infinity' where tenant_id = $1`
   await node.deps.db.query({ text, values: [tenantId] })
   await addEntry(source(), 'served again')
-  await getCheckpoint(source(), tenantId, {})
+  await makeCheckpoint(source(), tenantId)
 }
 
 /** The move goes on with the books as the old cell has continued them: the dealer never sees what was signed before. */

@@ -78,6 +78,12 @@ describe('a file of the whole ledger', () => {
     lines = await download()
   })
 
+  test('is shown with its note once', async () => {
+    const { status, body } = await dealer.call('GET', path())
+    expect(status).toBe(200)
+    expect(JSON.stringify(body).split(JSON.stringify(body.books.note))).toHaveLength(2)
+  })
+
   test('is equal, and names the checkpoint', async () => {
     expect(lines).toHaveLength(1 + ENTRIES)
     const result = await verifyBooksFile(lines)

@@ -173,7 +173,7 @@ function Verdict({ result, remembered, isWhole }: VerdictProps) {
 }
 
 function Checkpoint({ books, remembered }: { books: BooksView; remembered: RememberedBooks | undefined }) {
-  const { treeSize, createTime, rootHash, note } = books.checkpoint
+  const { treeSize, createTime, rootHash } = books.checkpoint
   return (
     <Card title={texts.checkpoint}>
       <Facts
@@ -186,7 +186,7 @@ function Checkpoint({ books, remembered }: { books: BooksView; remembered: Remem
       <TechnicalDetails
         items={[
           [texts.root, rootHash],
-          [texts.note, note],
+          [texts.note, books.note],
         ]}
       />
     </Card>

@@ -10,7 +10,7 @@ import { loadLeafHashes } from './tree-tiles.ts'
 export type BooksReader = Pick<KeyDeps, 'config'> & { db: Db }
 
 export interface ShownBooks extends BooksHead {
-  checkpoint: CheckpointAnswer
+  checkpoint: Omit<CheckpointAnswer, 'note'>
 }
 
 /**
@@ -23,9 +23,10 @@ export async function readBooks(
   tenantId: string,
   knownSize?: number,
 ): Promise<ShownBooks | undefined> {
-  const checkpoint = await findNewestCheckpoint(db, tenantId)
-  if (checkpoint === undefined) return undefined
-  const { note, treeSize: toSize } = checkpoint
+  const found = await findNewestCheckpoint(db, tenantId)
+  if (found === undefined) return undefined
+  const { note, ...checkpoint } = found
+  const toSize = checkpoint.treeSize
   const { keys, restores } = await getTenantKeys(db, config, tenantId)
   if (knownSize === undefined || knownSize < 1 || knownSize > toSize)
     return { checkpoint, note, keys, restores, consistency: null }

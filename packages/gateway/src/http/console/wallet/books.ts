@@ -17,9 +17,10 @@ const knownSize = Type.Optional(
   }),
 )
 
+const { note, ...checkpoint } = checkpointAnswer.properties
 const books = Type.Object({
-  checkpoint: checkpointAnswer,
-  note: Type.String(),
+  checkpoint: Type.Object(checkpoint),
+  note,
   ...keysAnswer.properties,
   consistency: nullable(Type.Object({ fromSize: Type.Integer(), ...consistencyAnswer.properties })),
 })

@@ -151,6 +151,18 @@ describe.skipIf(!isBrowserAvailable())('a dealer in test mode', () => {
     expect((await api<{ orders: object[] }>(testbed, dealer, '/orders')).orders).toEqual([])
   })
 
+  it('shows the brands of the live account, which are changed outside of test mode', async () => {
+    const brands = `/tenants/${tenant.tenantId}/brands`
+    const { consoleUrl } = testbed.access
+    const headers = { origin: new URL(consoleUrl).origin }
+    await page.request.put(`${consoleUrl}/api${brands}/lotus`, { headers, data: { name: 'Lotus Travel' } })
+    await dealer.goto(`${consoleUrl}/test${brands}`)
+    await dealer.getByText('Brands are shared with live mode').waitFor()
+    await button(dealer, /^Lotus Travel/).waitFor()
+    for (const name of ['Add brand', 'Save', 'Delete brand'])
+      expect(await dealer.getByRole('button', { name }).count()).toBe(0)
+  })
+
   it('shows a page that is not part of test mode with a message, and no live data', async () => {
     await dealer.goto(`${testbed.access.consoleUrl}/test/top-up-requests`)
     await dealer.getByText('This is not part of test mode').first().waitFor()

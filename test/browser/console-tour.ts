@@ -43,7 +43,7 @@ export async function prepareTour(testbed: ConsoleTestbed): Promise<Tour> {
   const stops = [
     ...operatorStops(testbed, demo),
     ...dealerStops(demo, viewer),
-    ...testStops(tester),
+    ...testStops(demo, tester),
     ...signedOutStops(demo, stranger),
   ]
   return { ...demo, stops }
@@ -67,10 +67,11 @@ async function inTestMode(testbed: ConsoleTestbed, { operator, tenantId }: Demo)
   return page
 }
 
-function testStops(page: Page): Stop[] {
+function testStops({ tenantId }: Demo, page: Page): Stop[] {
   return [
     { name: 'test-home', path: '/test/', page },
     { name: 'test-mails', path: '/test/test-mails', page },
+    { name: 'test-brands', path: `/test/tenants/${tenantId}/brands`, page },
   ]
 }
 

@@ -20,6 +20,7 @@ import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
 import { createLoopMetrics, createMetrics, type LoopMetrics, type Metrics } from '@dealer-esim/lib/telemetry/metrics.ts'
 import type { OtlpOptions } from '@dealer-esim/lib/telemetry/otlp.ts'
 import type { Traces } from '@dealer-esim/lib/telemetry/traces.ts'
+import type { LiveBrands } from './brands/brand-source.ts'
 import { type Catalogue, createCatalogue, type SnapshotContext } from './catalogue/catalogue.ts'
 import { createTwinCatalogue } from './catalogue/twin-catalogue.ts'
 import { plainRequestLog, type RequestLog, type RequestMetrics, requestMetrics } from './http/request-log.ts'
@@ -81,6 +82,8 @@ export interface Deps {
   suppliers: Suppliers
   /** Authenticates dealer requests and limits their rate. */
   admission: AdmissionDeps
+  /** The brands of their dealers; of test twins only. */
+  liveBrands?: LiveBrands | undefined
   /** Places orders in batches. */
   orderPlacer: OrderPlacer
   links: {
@@ -181,6 +184,7 @@ export async function createDeps(
     suppliers,
     admission,
     orderPlacer,
+    liveBrands: live && twinAdmission && { db: live.db, liveIdOf: twinAdmission.readLiveId },
     links: live?.links ?? linksOf(config),
     localSignIn: live?.localSignIn ?? createLocalSignIn(),
     traces,

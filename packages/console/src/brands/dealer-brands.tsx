@@ -1,6 +1,7 @@
 import type { BrandListView, NamedBrandView } from '@dealer-esim/gateway/http/console/brands/brands.ts'
 import { Badge, Button, Group, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
+import { isTestMode } from '#api/call-api.ts'
 import { useApi, useChange } from '#api/use-api.ts'
 import { Dialog } from '#parts/dialog.tsx'
 import { LoadError, Loading } from '#parts/load-states.tsx'
@@ -16,7 +17,7 @@ const NEW = { settings: { name: '' }, pictures: {} }
 /** The brands under which a dealer's travellers see it: one is open in the form. */
 export function DealerBrands() {
   const { tenantId, data: tenant } = useTenant()
-  const mayEdit = canAdminister(useSession())
+  const mayEdit = canAdminister(useSession()) && !isTestMode
   const path = `/tenants/${tenantId}/brands`
   const { data, error, refetch } = useApi<BrandListView>(path)
   const [opened, setOpened] = useState<string | 'new'>()
@@ -27,7 +28,7 @@ export function DealerBrands() {
   return (
     <DealerSection
       title={t.brands.dealerTitle}
-      text={t.brands.dealerText}
+      text={isTestMode ? t.brands.sharedText : t.brands.dealerText}
       actions={mayEdit && <Button onClick={() => setOpened('new')}>{t.brands.add}</Button>}
     >
       <UnsavedWarning>

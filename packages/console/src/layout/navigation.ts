@@ -128,7 +128,7 @@ const operatorItems = (me: Me): NavigationItem[] => [
   },
 ]
 
-/** What a test twin has: no people, no payments and no brands of its own. */
+/** What a test twin has: no people and no payments of its own, and the brands of its dealer to look at. */
 function testItems(me: Me, tenantId: string): NavigationItem[] {
   const own = `/tenants/${tenantId}`
   return [
@@ -146,6 +146,7 @@ function testItems(me: Me, tenantId: string): NavigationItem[] {
     {
       ...entry(t.settings.title, IconSettings, [
         { to: `${own}/settings`, label: t.settings.title },
+        { to: `${own}/brands`, label: t.brands.dealerTitle },
         ...(mayAudit(me) ? [AUDIT] : []),
       ]),
       isLast: true,

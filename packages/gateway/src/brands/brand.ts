@@ -1,7 +1,7 @@
 import { type BrandColours, brandColours } from '@dealer-esim/contract'
-import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { NIL_TENANT } from '#platform/audit/audit.ts'
 import { accentOf, type BrandSettings, type LegalLink, type PictureSlot } from './brand-settings.ts'
+import { type BrandSource, ownerOfBrands } from './brand-source.ts'
 import { pictureUrl } from './picture-url.ts'
 
 /** Whose a page or a mail is. Every text was typed by a person: escape it. */
@@ -31,8 +31,7 @@ export interface Brand {
   texts?: Record<string, string>
 }
 
-export interface BrandDeps {
-  db: Pick<Db | Tx, 'query'>
+export interface BrandDeps extends BrandSource {
   /** Base of the pictures' addresses. */
   links: { publicUrl: string }
 }
@@ -46,7 +45,8 @@ export const UNNAMED_OPERATOR = 'eSIM'
  * @param tenantId null: the operator's own brand
  */
 export async function brandFor(deps: BrandDeps, tenantId: string | null, brandName: string | null): Promise<Brand> {
-  const [row] = await deps.db.query<BrandRow>({
+  const owner = await ownerOfBrands(deps, tenantId)
+  const [row] = await owner.db.query<BrandRow>({
     name: 'brands-find',
     text: `select b.settings, o.contact_name, o.contact_email, o.contact_phone, o.contact_hours, o.brand as operator_settings,
              (select legal_name from operator_details) as legal_name
@@ -54,9 +54,9 @@ export async function brandFor(deps: BrandDeps, tenantId: string | null, brandNa
            left join lateral (
              select settings from brands where tenant_id = $1 and (brand = $2 or is_default)
              order by brand = $2 desc nulls last limit 1) b on true`,
-    values: [tenantId, brandName],
+    values: [owner.tenantId, brandName],
   })
-  if (tenantId !== null && row!.settings !== null) return brandOf(deps, tenantId, row!.settings)
+  if (owner.tenantId !== null && row!.settings !== null) return brandOf(deps, owner.tenantId, row!.settings)
   return brandOf(deps, null, operatorSettingsOf(row!))
 }
 

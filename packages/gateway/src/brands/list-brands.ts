@@ -1,7 +1,7 @@
-import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { NIL_TENANT } from '#platform/audit/audit.ts'
 import { type OperatorRow, operatorSettingsOf, UNNAMED_OPERATOR } from './brand.ts'
 import { type BrandSettings, PICTURE_SLOTS, type PictureSlot } from './brand-settings.ts'
+import { type BrandReader, type BrandSource, ownerOfBrands } from './brand-source.ts'
 import { pictureUrl, readPictureName } from './picture-url.ts'
 
 /** A brand for the people who set it. */
@@ -16,10 +16,9 @@ export interface NamedBrand extends BrandView {
   isDefault: boolean
 }
 
-export type BrandReader = Pick<Db | Tx, 'query'>
-
 /** The default brand of a dealer first, then by name. */
-export async function listBrands(db: BrandReader, tenantId: string): Promise<NamedBrand[]> {
+export async function listBrands(source: BrandSource, sellerId: string): Promise<NamedBrand[]> {
+  const { db, tenantId } = await ownerOfBrands(source, sellerId)
   const rows = await db.query<{ brand: string; isDefault: boolean; settings: BrandSettings }>({
     name: 'brands-list',
     text: `select brand, is_default, settings from brands where tenant_id = $1 order by is_default desc, brand`,
@@ -30,11 +29,12 @@ export async function listBrands(db: BrandReader, tenantId: string): Promise<Nam
 
 /** The names among these that are no brand of the dealer. */
 export async function listUnknownBrands(
-  db: BrandReader,
-  tenantId: string,
+  source: BrandSource,
+  sellerId: string,
   names: readonly string[],
 ): Promise<string[]> {
   if (names.length === 0) return []
+  const { db, tenantId } = await ownerOfBrands(source, sellerId)
   const rows = await db.query<{ name: string }>({
     name: 'brands-unknown',
     text: `select name from unnest($2::text[]) as asked (name)
@@ -70,9 +70,12 @@ export async function findPicture(
 }
 
 /** The picture at an address of ours. */
-export async function findPictureAt(db: BrandReader, url: string | undefined): Promise<Buffer | undefined> {
+export async function findPictureAt(
+  { db, liveBrands }: BrandSource,
+  url: string | undefined,
+): Promise<Buffer | undefined> {
   const subject = readPictureName(url?.split('/').at(-1) ?? '')
-  return subject && findPicture(db, subject)
+  return subject && findPicture(liveBrands?.db ?? db, subject)
 }
 
 function viewOf(

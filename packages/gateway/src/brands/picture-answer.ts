@@ -1,4 +1,5 @@
-import { type BrandReader, findPicture } from './list-brands.ts'
+import type { BrandReader } from './brand-source.ts'
+import { findPicture } from './list-brands.ts'
 import { readPictureName } from './picture-url.ts'
 
 /** What is sent for a picture. It is only ever a picture: nothing in it runs, and no browser takes it for another type. */

@@ -37,7 +37,7 @@ export function brandCommands(brand: Command, context: AdminContext): void {
     .requiredOption('--tenant <id>', 'the dealer')
     .action((options: Options) =>
       context.withDeps(async (deps) => {
-        const brands = await listBrands(deps.db, await getTenantId(deps.db, options.tenant!))
+        const brands = await listBrands(deps, await getTenantId(deps.db, options.tenant!))
         const columns = [
           { title: 'brand', value: (one: NamedBrand) => one.brand },
           { title: 'name', value: (one: NamedBrand) => one.settings.name },
@@ -100,7 +100,7 @@ function nameOf({ brand }: Options): string {
 async function findView(deps: AdminDeps, options: Options): Promise<BrandView> {
   if (options.tenant === undefined) return getOperatorBrand(deps.db)
   const name = nameOf(options)
-  const brands = await listBrands(deps.db, await getTenantId(deps.db, options.tenant))
+  const brands = await listBrands(deps, await getTenantId(deps.db, options.tenant))
   const found = brands.find(({ brand }) => brand === name)
   if (found === undefined) throw new Refusal(404, 'NOT_FOUND', `The dealer has no brand “${name}”.`)
   return found

@@ -1,7 +1,8 @@
 import { createHmac } from 'node:crypto'
 import type { OrderRequest } from '@dealer-esim/contract'
 import type { Cipher } from '@dealer-esim/lib/crypto.ts'
-import { type BrandReader, listUnknownBrands } from '#brands/list-brands.ts'
+import type { BrandSource } from '#brands/brand-source.ts'
+import { listUnknownBrands } from '#brands/list-brands.ts'
 import type { Config } from '#platform/config/config.ts'
 import type { PackageLine } from './order-item.ts'
 
@@ -41,7 +42,7 @@ interface TravellerDeps {
 
 /** How the lines of an order are handed over; undefined: they say nothing. */
 export async function handOverOf(
-  deps: TravellerDeps & { db: BrandReader; config: MailConfig },
+  deps: TravellerDeps & BrandSource & { config: MailConfig },
   tenantId: string,
   requested: OrderRequest['packageInfoList'],
 ): Promise<HandOver | undefined> {
@@ -52,7 +53,7 @@ export async function handOverOf(
   }))
   if (lines.every((line) => Object.values(line).every((value) => value === undefined))) return undefined
   const named = requested.flatMap(({ deliverTo, brand }) => [deliverTo?.brand ?? [], brand ?? []].flat())
-  const [unknownBrand] = await listUnknownBrands(deps.db, tenantId, named)
+  const [unknownBrand] = await listUnknownBrands(deps, tenantId, named)
   return { lines, unknownBrand, isMailPossible: isMailPossible(deps.config) }
 }
 

@@ -1,6 +1,7 @@
 import type { Mail } from '@dealer-esim/lib/outbound/smtp.ts'
 import { type Brand, brandFor, UNNAMED_OPERATOR } from '#brands/brand.ts'
-import { type BrandReader, findPictureAt } from '#brands/list-brands.ts'
+import type { BrandSource } from '#brands/brand-source.ts'
+import { findPictureAt } from '#brands/list-brands.ts'
 import { composeInBrand, type MailText } from './mail-template.ts'
 import { composeTravellerMail, QR } from './traveller-mail.ts'
 
@@ -19,15 +20,19 @@ const LOGO = 'logo'
  * @param mailFrom MAIL_FROM, whose address stays: the mail server may send in its name only
  */
 export async function inBrand(
-  deps: { db: BrandReader },
+  deps: BrandSource,
   mailFrom: string,
   owner: MailOwner,
   { subject, text, html, parts, traveller }: MailText,
 ): Promise<Pick<Mail, 'from' | 'replyTo' | 'subject' | 'text' | 'html' | 'inline'>> {
-  const brand = await brandFor({ db: deps.db, links: { publicUrl: '' } }, owner.tenantId, owner.brand)
+  const brand = await brandFor(
+    { db: deps.db, liveBrands: deps.liveBrands, links: { publicUrl: '' } },
+    owner.tenantId,
+    owner.brand,
+  )
   const sender = senderOf(mailFrom, brand)
   if (traveller === undefined && (parts === undefined || !isNamed(brand))) return { ...sender, subject, text, html }
-  const logo = await findPictureAt(deps.db, brand.icon ?? brand.logoLight)
+  const logo = await findPictureAt(deps, brand.icon ?? brand.logoLight)
   const content = traveller
     ? composeTravellerMail(traveller, brand, logo && LOGO)
     : composeInBrand(parts!, brand, logo && LOGO)

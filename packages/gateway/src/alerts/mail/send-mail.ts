@@ -6,6 +6,7 @@ import { CONNECTIONS, type MailOutcome, type MailServer } from '@dealer-esim/lib
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
 import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
+import type { LiveBrands } from '#brands/brand-source.ts'
 import type { Config } from '#platform/config/config.ts'
 import { claimJobs, type JobTable } from '#platform/jobs.ts'
 import { inBrand } from './brand-mail.ts'
@@ -32,6 +33,8 @@ export interface MailDeps {
   mailServer: MailServer | undefined
   /** Where the people of the test twins' dealers are; undefined: in the same schema as the e-mails. */
   people?: Pick<Db, 'query'>
+  /** Of test twins only. */
+  liveBrands?: LiveBrands | undefined
   /** Without a trailing slash. */
   consoleUrl(): string
 }
@@ -133,7 +136,7 @@ async function sendOne(deps: MailDeps, mail: ClaimedMail): Promise<string> {
 }
 
 async function attempt(
-  { db, cipher, config, mailServer }: MailDeps,
+  { db, liveBrands, cipher, config, mailServer }: MailDeps,
   mail: ClaimedMail,
 ): Promise<MailOutcome & { kept?: Buffer }> {
   let content: MailText & { to?: string; brand?: string | null }
@@ -146,7 +149,7 @@ async function attempt(
   const domain = /@([^>\s]+)/.exec(from)?.[1] ?? 'localhost'
   const messageId = `<${mail.mailId}@${domain}>`
   const owner = { tenantId: content.to === undefined ? null : mail.tenantId, brand: content.brand ?? null }
-  const branded = await inBrand({ db }, from, owner, content)
+  const branded = await inBrand({ db, liveBrands }, from, owner, content)
   const sent = { ...branded, to: content.to ?? mail.recipient, messageId }
   if (mailServer === undefined) return { kind: 'sent', kept: sealTestMail(cipher, mail.tenantId, sent) }
   const outcome = await mailServer.send(sent)

@@ -20,12 +20,12 @@ import { getTravellerEsim, type InstallCodes, type TravellerEsim } from '../qr/t
  */
 export async function composeMail(
   tx: Tx,
-  deps: { cipher: Pick<Cipher, 'decrypt'>; links: BrandDeps['links'] },
+  deps: { cipher: Pick<Cipher, 'decrypt'> } & Pick<BrandDeps, 'links' | 'liveBrands'>,
   about: { tenantId: string; profileId: string; brand: string | null; link: string; traveller: Traveller },
 ): Promise<MailText> {
   const { tenantId, brand: brandName, link, traveller } = about
   const { esim, codes } = await getTravellerEsim({ db: tx, cipher: deps.cipher }, about)
-  const brand = await brandFor({ db: tx, links: deps.links }, tenantId, brandName)
+  const brand = await brandFor({ db: tx, liveBrands: deps.liveBrands, links: deps.links }, tenantId, brandName)
   const language = chooseLanguage(getLanguages(), { handOver: traveller.language, brand: brand.language })
   const worded = withTexts(language, brand.texts)
   const seller = brand.isOperator ? esim.tenantName : brand.name

@@ -16,7 +16,10 @@ const SENDS_MAX = 100
 
 const DELIVERY_MAIL = 'DELIVERY'
 
-type DeliveryDeps = Pick<Deps, 'config' | 'db' | 'ids' | 'cipher' | 'linkKey' | 'links' | 'log' | 'loops'>
+type DeliveryDeps = Pick<
+  Deps,
+  'config' | 'db' | 'ids' | 'cipher' | 'linkKey' | 'links' | 'liveBrands' | 'log' | 'loops'
+>
 
 /** Queues the mails of orders whose eSIMs have arrived. Without SMTP_URL no order is placed that has one. */
 export function deliveryLoop(deps: DeliveryDeps): Running | undefined {

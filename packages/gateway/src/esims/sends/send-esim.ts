@@ -6,6 +6,7 @@ import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import sql, { raw } from 'sql-template-tag'
 import { queueTravellerMail } from '#alerts/mail/mail-queue.ts'
+import type { BrandSource } from '#brands/brand-source.ts'
 import { listUnknownBrands } from '#brands/list-brands.ts'
 import type { Deps } from '#deps.ts'
 import {
@@ -33,7 +34,7 @@ import { findByTransactionId, type StoredSend } from '../actions/earlier-use.ts'
 import { INSTALLABLE, SHARE_ALIVE, shareUrl } from '../qr/qr-link.ts'
 import { composeMail } from './compose-mail.ts'
 
-export interface SendDeps extends Pick<Deps, 'links' | 'linkKey' | 'ids'> {
+export interface SendDeps extends Pick<Deps, 'links' | 'linkKey' | 'ids' | 'liveBrands'> {
   db: Db
   config: MailConfig
   cipher: Pick<Cipher, 'encrypt' | 'decrypt'>
@@ -74,7 +75,7 @@ export async function sendEsim(
     if (earlier !== undefined) return { send: replay(deps, tenantId, earlier.send, input), isReplay: true }
     const esim = await findEsim(tx, tenantId, input)
     if (esim === undefined) throw new ApiError('310403')
-    await refuseUnknownBrand(tx, tenantId, input.brand)
+    await refuseUnknownBrand({ db: tx, liveBrands: deps.liveBrands }, tenantId, input.brand)
     if (!isMailPossible(deps.config)) throw new ApiError('200019')
     const page = await findPage(tx, tenantId, esim.profileId)
     if (by === undefined ? !page.isInstallable : !page.isShared) throw new ApiError('200002', { data: stateOf(page) })
@@ -108,9 +109,9 @@ export async function sendEsim(
 }
 
 /** @throws ApiError 200018 */
-async function refuseUnknownBrand(tx: Tx, tenantId: string, brand: string | undefined): Promise<void> {
+async function refuseUnknownBrand(source: BrandSource, tenantId: string, brand: string | undefined): Promise<void> {
   if (brand === undefined) return
-  const unknown = await listUnknownBrands(tx, tenantId, [brand])
+  const unknown = await listUnknownBrands(source, tenantId, [brand])
   if (unknown.length > 0) throw new ApiError('200018', { data: { brand } })
 }
 

@@ -56,7 +56,7 @@ export const operations: Operations = {
     return { data: answer, isReplay }
   },
   async 'brand/list'(deps, { tenant }) {
-    const brands = await listBrands(deps.db, tenant.tenantId)
+    const brands = await listBrands(deps, tenant.tenantId)
     const brandList = brands.map(({ brand, isDefault, settings }) => ({ brand, name: settings.name, isDefault }))
     return { data: { brandList } }
   },

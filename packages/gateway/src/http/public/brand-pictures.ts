@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { BrandReader } from '#brands/list-brands.ts'
+import type { BrandReader } from '#brands/brand-source.ts'
 import { pictureAnswer } from '#brands/picture-answer.ts'
 
 /** `/brand/NAME.png`: logos and icons of brands, in pages of travellers. */

@@ -10,6 +10,8 @@ export interface TwinAdmission {
   withStanding<Twin extends Pick<Tenant, 'tenantId' | 'status'>>(twin: Twin): Promise<Twin>
   /** The live dealer of a twin whose credentials or settings were read before. */
   liveIdOf(twinId: string): string
+  /** The same of any twin. @throws ApiError 101004 if it was deleted */
+  readLiveId(twinId: string): Promise<string>
   /** Takes one of the requests that all twins together may send on this node. @returns false if none is left */
   takeRequest(): boolean
   /** How many they may send per second. */
@@ -74,6 +76,7 @@ export function createTwinAdmission({ liveDb, twinsDb, clock, qpsLimit }: TwinAd
       if (liveId === undefined) throw new Error(`twin ${twinId} was not admitted`)
       return liveId
     },
+    readLiveId,
     takeRequest,
     qpsLimit,
   }

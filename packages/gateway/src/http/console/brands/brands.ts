@@ -45,10 +45,12 @@ export const brandRoutes: Route[] = [
     method: 'GET',
     path: '/tenants/:tenantId/brands',
     access: EVERY_ROLE,
+    // A test twin has those of its dealer, which are changed outside of test mode.
+    testMode: 'TWIN',
     summary: 'The brands under which a dealer’s travellers see it, the default one first',
     params: tenantParams,
     answer: brandList,
-    handle: async ({ deps }, { params }) => ({ brandList: await listBrands(deps.db, params.tenantId) }),
+    handle: async ({ deps }, { params }) => ({ brandList: await listBrands(deps, params.tenantId) }),
   }),
   route({
     method: 'PUT',

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Cipher } from '@dealer-esim/lib/crypto.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type Brand, brandFor } from '#brands/brand.ts'
+import { type Brand, type BrandDeps, brandFor } from '#brands/brand.ts'
 import { isCountry } from '#catalogue/coverage.ts'
 import { chooseLanguage, findLanguage } from '#esims/languages/choose-language.ts'
 import { getLanguages, withTexts } from '#esims/languages/traveller-language.ts'
@@ -28,11 +28,10 @@ const HEADERS = {
 
 const LINK = { access: 'the link: its token has 128 random bits or more' }
 
-interface LinkDeps {
+interface LinkDeps extends Pick<BrandDeps, 'links' | 'liveBrands'> {
   db: Db
   cipher: Pick<Cipher, 'decrypt'>
   linkKey: Buffer
-  links: { publicUrl: string }
 }
 
 interface RouteDeps extends LinkDeps {

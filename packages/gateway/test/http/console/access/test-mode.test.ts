@@ -2,6 +2,7 @@ import type { Running } from '@dealer-esim/lib/process/start-stop.ts'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { queueTravellerMail } from '#alerts/mail/mail-queue.ts'
+import { putBrand } from '#brands/put-brand.ts'
 import { putPackages } from '#catalogue/packages/put-packages.ts'
 import { routes } from '#http/console/console-routes.ts'
 import { addConsoleApi } from '#http/console/console-server.ts'
@@ -224,6 +225,61 @@ test('e-mails of test mode are written, marked as sent, shown, and deleted by a 
   expect((await admin.call('GET', inTestMode(path))).body.mails).toEqual([])
 })
 
+const PICTURE = Buffer.from(
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><rect width="9" height="9" fill="#b8336a"/></svg>',
+)
+
+test('a twin sells under the brands of its dealer, on its pages and in its e-mails, and cannot change them', async () => {
+  const [live, tried] = await addDealerWithTwin()
+  const { tenantId } = live
+  const set = (owner: Dealer, brand: string, name: string) =>
+    putBrand(node.deps, { tenantId: owner.tenantId, brand }, { input: { name }, pictures: { icon: PICTURE } }, OPERATOR)
+  await set(dealer, 'harbour', 'Harbour of another')
+  await set(live, 'lotus', 'Lotus Travel')
+  await set(live, 'outlet', 'Lotus Outlet')
+  const asTwin = async (operation: string, body: object) =>
+    (await call(node, tried, operation, { body: JSON.stringify(body) })).data
+  const { brandList } = await asTwin('brand/list', {})
+  expect(brandList.map(({ brand }: { brand: string }) => brand)).toEqual(['lotus', 'outlet'])
+
+  const deliverTo = { email: 'mei@traveller.test' }
+  const buy = (brand?: string) =>
+    asTwin('esim/order', {
+      transactionId: `B-${brand}`,
+      packageInfoList: [{ packageCode: 'JP_1_7', count: 1, deliverTo: { ...deliverTo, ...(brand && { brand }) } }],
+    })
+  expect(await buy('harbour')).toMatchObject({ brand: 'harbour' })
+  const { orderNo } = await buy('outlet')
+  const admin = await signedInAs(bed, 'DEALER_ADMIN', tenantId)
+  const path = inTestMode(`/tenants/${tenantId}/test-mails`)
+  const [kept] = await waitUntil(async () => {
+    const { body } = await admin.call('GET', path)
+    return body.mails.length === 1 && body.mails
+  })
+  const { body: mail } = await admin.call('GET', `${path}/${kept.mailId}`)
+  expect(mail.from).toMatch(/^Lotus Outlet </)
+  const { body: page } = await admin.call('GET', `${path}/${kept.mailId}/page`)
+  expect(page).toContain('Lotus Outlet')
+  expect(page.match(/src="data:image\/png/g)).toHaveLength(2) // the QR code and the icon
+  const [esim] = (await asTwin('esim/query', { orderNo })).profileList
+  const share = await fetch(esim.shareUrl.replace(/^https?:\/\/[^/]+/, node.baseUrl))
+  const [icon] = /[^"]*\/brand\/[0-9a-f]+\.png/.exec(await share.clone().text()) ?? []
+  expect(await share.text()).toContain('Lotus Outlet')
+  expect((await fetch(icon!.replace(/^https?:\/\/[^/]+/, node.baseUrl))).status).toBe(200)
+  const send = { transactionId: 'S-1', esimTranNo: esim.esimTranNo, email: deliverTo.email, brand: 'harbour' }
+  expect(await asTwin('esim/profile/send', send)).toMatchObject({ brand: 'harbour' })
+
+  const own = inTestMode(`/tenants/${tenantId}/brands`)
+  expect((await admin.call('GET', own)).body.brandList).toMatchObject([{ brand: 'lotus' }, { brand: 'outlet' }])
+  for (const [method, body] of [
+    ['PUT', { name: 'Other' }],
+    ['DELETE', undefined],
+  ] as const)
+    expect((await admin.call(method, `${own}/outlet`, body)).body.code).toBe('NOT_IN_TEST_MODE')
+  const twins = (await node.deps.twins.open())!
+  expect(await twins.db.query({ text: 'select from brands' })).toEqual([])
+})
+
 test('of the e-mails of a twin only the newest fifty keep their text, and none of a forgotten traveller', async () => {
   const [live, tried] = await addDealerWithTwin()
   const twins = (await node.deps.twins.open())!
@@ -247,11 +303,13 @@ test('of the e-mails of a twin only the newest fifty keep their text, and none o
     (await admin.call('GET', path)).body.mails.some((mail: { to: string }) => mail.to === deliverTo.email)
   await waitUntil(isKept)
   const later = { now: () => Date.now() + 2 * 86_400_000 }
-  await enforceRetention({
+  const retention = {
     db: twins.db,
     config: { travellerDays: 1 },
     databaseClock: later as typeof twins.databaseClock,
-  })
+  }
+  // Each step is of one twin.
+  await waitUntil(async () => !(await enforceRetention(retention)).some(({ more }) => more))
   expect(await isKept()).toBe(false)
 })
 

@@ -132,6 +132,12 @@ test('a restored gateway answers dealers 000002, and remembers the transactionId
   gateway = await startGateway({ databaseUrl: found.url, dataDir })
   esim = new DealerEsim({ ...dealer, baseUrl: gateway.baseUrl, retries: 0 })
   await expect(esim.health()).rejects.toMatchObject({ code: '000002' })
+  // No backup has the test twins.
+  const twin = new DealerEsim({ ...dealer, appKey: `ak_main_test_${'A'.repeat(24)}`, baseUrl: gateway.baseUrl })
+  await expect(twin.health()).rejects.toMatchObject({
+    code: '101004',
+    message: expect.stringMatching(/restored from a backup, create a new one in the portal/),
+  })
   for (const transactionId of ['BEFORE', 'LATER', 'NEW']) {
     await expect(esim.order({ transactionId, packageInfoList: line('JP_1_7') })).rejects.toMatchObject({
       code: '000002',

@@ -227,7 +227,10 @@ test('a deleted twin is refused, and leaves no row but its audit entries in the 
   const { orderNo } = (await buy(twin, 'JP_1_7')).data
   await ended(twin, orderNo)
   await adminJsonWith(twinCommand('delete', dealer), env())
-  expect((await call(node, twin, 'health')).code).toBe('101004')
+  expect(await call(node, twin, 'health')).toMatchObject({
+    code: '101004',
+    message: expect.stringMatching(/^No test twin has this AppKey\. If it was deleted, .* create a new one/),
+  })
   expect((await adminWith(twinCommand('show', dealer), env())).stderr).toMatch(/has no test twin/)
   const left = await twinsDb.query({ text: 'select from orders where tenant_id = $1', values: [twin.tenantId] })
   expect(left).toEqual([])

@@ -11,7 +11,7 @@ import { getPreparedSecret, type RestrictedKey, type ServingNode, type Tenant, t
 import { mayUseTestOperations } from '../test-access.ts'
 import type { AdmissionInput, AdmissionResult } from './admit-batch.ts'
 import type { FailureLimit } from './failure-limit.ts'
-import type { TwinAdmission } from './twin-admission.ts'
+import { type TwinAdmission, unknownAppKey } from './twin-admission.ts'
 
 export interface SignedRequest {
   headers: RequestHeaders
@@ -247,7 +247,7 @@ function authenticateFromCache(deps: AdmissionDeps, request: SignedRequest): Aut
 /** @throws ApiError 101001 to 101005 */
 async function authenticateAfterReading(deps: AdmissionDeps, request: SignedRequest): Promise<Authenticated> {
   const tenant = await deps.tenantCache.reload(request.headers.appKey)
-  if (!tenant) throw new ApiError('101004')
+  if (!tenant) throw unknownAppKey(request.headers.appKey)
   // Checked first, because this cell's copy of the tenant's secrets and settings may be outdated.
   if (tenant.servedBy) throw new ServedElsewhere(tenant.servedBy)
   const checked = checkRequest(deps, request, tenant)

@@ -1,3 +1,4 @@
+import { isTestAppKey } from '@dealer-esim/contract'
 import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import { createBatcher } from '@dealer-esim/lib/batch.ts'
 import type { Clock } from '@dealer-esim/lib/clock.ts'
@@ -16,6 +17,17 @@ export interface TwinAdmission {
   takeRequest(): boolean
   /** How many they may send per second. */
   readonly qpsLimit: number
+}
+
+/** 101004, which tells a dealer what to do about a twin that is gone: backups contain no twins. */
+export function unknownAppKey(appKey: string): ApiError {
+  return isTestAppKey(appKey) ? unknownTwin() : new ApiError('101004')
+}
+
+function unknownTwin(): ApiError {
+  const message =
+    'No test twin has this AppKey. If it was deleted, or this gateway was restored from a backup, create a new one in the portal, with the switch Test mode, and use its AppKey and AppSecret.'
+  return new ApiError('101004', { message })
 }
 
 /** More requests than this are never in progress. */
@@ -44,7 +56,7 @@ export function createTwinAdmission({ liveDb, twinsDb, clock, qpsLimit }: TwinAd
       text: 'select live_tenant_id from twins where tenant_id = $1',
       values: [twinId],
     })
-    if (row === undefined) throw new ApiError('101004') // deleted at this moment
+    if (row === undefined) throw unknownTwin() // deleted at this moment
     liveIds.set(twinId, row.liveTenantId)
     return row.liveTenantId
   }

@@ -34,6 +34,7 @@ export function referencePage(
 <meta name="color-scheme" content="light dark">
 <title>API reference · ${escapeHtml(brand?.name ?? UNBRANDED)}</title>
 <link rel="icon" href="${brand?.icon ? escapeHtml(`../${brand.icon}`) : 'icon.svg'}">
+<link rel="preload" href="openapi.json" as="fetch" crossorigin>
 <style>body { margin: 0 } .back { font: 14px/1 system-ui, sans-serif; padding: .8rem 1rem; border-bottom: 1px solid #8884 } .back a { color: inherit } .scalar-reference-intro-auth, .scalar-reference-intro-clients { display: none !important }</style>
 </head>
 <body>
@@ -48,7 +49,8 @@ export function referencePage(
 
 /**
  * The page cannot send requests: they need a signature, and a secret must not be entered in a browser. So it does not ask
- * for credentials (a style hides what no setting can hide), and shows each request only as a curl command.
+ * for credentials (a style hides what no setting can hide), and shows each request only as a curl command. Groups of operations open
+ * when they are chosen: drawing all of them took twice as long, and 26 000 nodes instead of 11 000.
  */
 export const REFERENCE_START = `Scalar.createApiReference('#reference', {
   url: 'openapi.json',
@@ -69,7 +71,7 @@ export const REFERENCE_START = `Scalar.createApiReference('#reference', {
   showDeveloperTools: 'never',
   agent: { disabled: true },
   mcp: { disabled: true },
-  defaultOpenAllTags: true,
+  defaultOpenAllTags: false,
   documentDownloadType: 'json',
 })
 `

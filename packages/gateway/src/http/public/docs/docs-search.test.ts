@@ -16,7 +16,7 @@ const searches = new Map<string, Search>()
 beforeAll(async () => {
   const files = findDocsFiles()
   for (const [tag, site] of readSites()) searches.set(tag, await createSearch(files, site))
-})
+}, 60_000)
 
 /** Results that a reader sees without scrolling. */
 const SEEN = 3

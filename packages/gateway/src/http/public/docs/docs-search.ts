@@ -17,6 +17,7 @@ interface Entry {
   name: string
   fragment: string
   heading: string
+  level: number
   /** The name of the page in the navigation and what it answers; only at the page's beginning. */
   page: string
   text: string
@@ -45,7 +46,7 @@ export type Search = (query: string) => Found[]
 export async function createSearch(files: DocsFiles, site: Site): Promise<Search> {
   const index = new MiniSearch<Entry>({
     fields: ['page', 'heading', 'text'],
-    storeFields: ['name', 'fragment', 'heading'],
+    storeFields: ['name', 'fragment', 'heading', 'level'],
     tokenize: (text) => wordsOf(text),
     processTerm: stemOf,
   })
@@ -54,11 +55,12 @@ export async function createSearch(files: DocsFiles, site: Site): Promise<Search
     const { sections } = renderPage(address, files.pages.get(address)!, files)
     const { name: title, about } = site.pages[name]!
     index.addAll(
-      sections.map(({ id, heading, text }, at) => ({
+      sections.map(({ id, heading, level, text }, at) => ({
         id: `${name}#${id}`,
         name,
         fragment: id,
         heading,
+        level,
         page: at === 0 ? `${title} ${about}` : '',
         text,
       })),
@@ -79,14 +81,13 @@ export async function createSearch(files: DocsFiles, site: Site): Promise<Search
     // An identifier that is written somewhere is found there; else its parts are looked for.
     const exact = hitsOf(wordsOf(query, 'whole'))
     const hits = exact.length > 0 ? exact : hitsOf(wordsOf(query))
-    const pages = new Map<string, { score: number; sections: Found['sections'] }>()
-    for (const { name, fragment, heading, score } of hits) {
-      const page = pages.get(name)
-      if (page === undefined) pages.set(name, { score, sections: [{ id: fragment, heading }] })
-      else {
-        page.score += score * FURTHER_SECTION ** page.sections.length
-        if (page.sections.length < SECTIONS_MAX) page.sections.push({ id: fragment, heading })
-      }
+    const pages = new Map<string, { score: number; found: number; sections: Found['sections'] }>()
+    for (const { name, fragment, heading, level, score } of hits) {
+      const page = pages.get(name) ?? { score: 0, found: 0, sections: [] }
+      page.score += score * FURTHER_SECTION ** page.found++
+      // The first heading is that of the page.
+      if (level > 1 && page.sections.length < SECTIONS_MAX) page.sections.push({ id: fragment, heading })
+      pages.set(name, page)
     }
     const best = [...pages].sort(([, left], [, right]) => right.score - left.score).slice(0, PAGES_MAX)
     return best.map(([name, { sections }]) => {

@@ -110,6 +110,8 @@ hr { border: 0; border-top: 1px solid var(--line); margin: 2rem 0 }
   header .narrow { display: inline; color: var(--accent) }
   nav { order: 2; position: static; max-height: none; border-top: 1px solid var(--line); padding-top: 1rem }
   nav a { padding-block: .35rem }
+  p:has(> img[src$='.svg']) { overflow-x: auto }
+  main img[src$='.svg'] { max-width: none; min-width: 40rem }
 }
 @media print { nav, header, aside, .skip, .copy, .turns, .source { display: none } .columns { display: block } }
 `

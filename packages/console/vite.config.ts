@@ -1,5 +1,6 @@
 import react from '@vitejs/plugin-react'
 import { defineConfig, type ProxyOptions } from 'vite'
+import { compiledMessages } from './compiled-messages.ts'
 import { roundFlags } from './light-flags.ts'
 
 const gateway = process.env.GATEWAY_URL ?? 'http://127.0.0.1:8080'
@@ -11,7 +12,7 @@ export default defineConfig(({ command }) => ({
   root: import.meta.dirname,
   // Relative to <base>, which the gateway writes: the console works below any path prefix.
   base: command === 'serve' ? '/console/' : './',
-  plugins: [react(), roundFlags()],
+  plugins: [react(), roundFlags(), compiledMessages()],
   build: {
     target: 'es2022',
     sourcemap: false,

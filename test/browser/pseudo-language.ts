@@ -5,7 +5,9 @@ import type { Page } from 'playwright-core'
  * file.
  */
 
-type Texts = { [name: string]: string | Texts }
+/** A text with values is a parsed message. */
+type Texts = { [name: string]: string | Message | Texts }
+type Message = { type: number; value: string }[]
 
 /** Serves the bracketed file to the page instead of the English one. */
 export async function usePseudoLanguage(page: Page): Promise<void> {
@@ -20,12 +22,17 @@ export async function usePseudoLanguage(page: Page): Promise<void> {
 }
 
 function bracketed(texts: Texts): Texts {
-  const entries = Object.entries(texts).map(([name, text]) => [
-    name,
-    typeof text === 'string' ? `⟦${text}⟧` : bracketed(text),
-  ])
-  return Object.fromEntries(entries) as Texts
+  return Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, inBrackets(text)]))
 }
+
+function inBrackets(text: Texts[string]): Texts[string] {
+  if (typeof text === 'string') return `⟦${text}⟧`
+  if (!Array.isArray(text)) return bracketed(text)
+  return [{ type: LITERAL, value: '⟦' }, ...text, { type: LITERAL, value: '⟧' }]
+}
+
+/** As the parser of ICU messages numbers it. */
+const LITERAL = 0
 
 /**
  * Finds every text on the page, visible or for screen readers, that is not from the file. Table cells are data, and what the

@@ -8,7 +8,7 @@ import { Page } from './parts/page.tsx'
 import { List } from './parts/record-list.tsx'
 import { Amount } from './parts/values.tsx'
 import { Margin } from './sales/margin.tsx'
-import { plural, t } from './strings/strings.ts'
+import { formatMessage, t } from './strings/strings.ts'
 
 type Figures = Cells['total']
 type Row = { cell: string; consoleUrl: string | null; fault: string | null; figures: Figures | null; isTotal: boolean }
@@ -21,7 +21,7 @@ export function CellsPage() {
     <Page title={t.cells.title} description={t.cells.text}>
       {missing > 0 && (
         <Alert color="orange" role="alert">
-          {plural(t.cells.incomplete, missing)}
+          {formatMessage(t.cells.incomplete, { count: missing })}
         </Alert>
       )}
       <List<Row>

@@ -1,4 +1,4 @@
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 
 /** A failed call to the console API. Its message can be shown to the user. */
 export class ApiError extends Error {
@@ -100,7 +100,7 @@ export async function call<Answer>(
 export function errorFrom(status: number, text: string): ApiError {
   const {
     code = 'UNKNOWN',
-    message = interpolate(t.errors.httpStatus, { status }),
+    message = formatMessage(t.errors.httpStatus, { status }),
     data,
   } = parseObject(text) as ErrorBody
   return new ApiError(status, code, message, data)

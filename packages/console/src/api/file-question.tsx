@@ -1,7 +1,7 @@
 import type { ImportReport } from '@dealer-esim/gateway/catalogue/files/import-packages.ts'
 import { Alert, Button, Code, NativeSelect, SimpleGrid, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 
 export type Question = NonNullable<ImportReport['question']>
 type EncodingQuestion = Extract<Question, { kind: 'ENCODING' }>
@@ -48,7 +48,7 @@ function EncodingChoice({ question: { choices }, onAnswer }: FileQuestionProps<E
         {rows.join('\n')}
       </Code>
       <Button type="button" onClick={() => onAnswer({ encoding })}>
-        {interpolate(t.files.useEncoding, { encoding })}
+        {formatMessage(t.files.useEncoding, { encoding })}
       </Button>
     </Stack>
   )
@@ -65,7 +65,7 @@ function ColumnChoice({ question: { headers, columns }, onAnswer }: FileQuestion
           <NativeSelect
             key={header}
             label={header}
-            description={example && interpolate(t.files.example, { example })}
+            description={example && formatMessage(t.files.example, { example })}
             data={[
               { value: '', label: t.files.notImported },
               ...[...new Set([...columns, ...(chosen[i] ? [chosen[i]] : [])])],

@@ -8,7 +8,7 @@ import { fieldErrors, formFields, markSaved } from '#parts/form-values.ts'
 import { notifyError } from '#parts/notify.ts'
 import { Card } from '#parts/page.tsx'
 import { Hint } from '#parts/values.tsx'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { type BrandDraft, type BrandSettings, isAccent, SLOTS, type Slot, settingsOf } from './brand-draft.ts'
 import { BrandPreview } from './brand-preview.tsx'
 import { type ChosenPicture, PictureField } from './picture-field.tsx'
@@ -166,7 +166,7 @@ function Links(props: {
           <SimpleGrid key={index} cols={2} spacing="xs">
             <TextInput
               name={`link-label-${index}`}
-              label={interpolate(t.brands.label, number)}
+              label={formatMessage(t.brands.label, number)}
               defaultValue={links[index]?.label ?? LABELS[index] ?? ''}
               error={props.errors[`legalLinks.${index}.label`]}
               readOnly={!props.mayEdit}
@@ -174,7 +174,7 @@ function Links(props: {
             />
             <TextInput
               name={`link-url-${index}`}
-              label={interpolate(t.brands.url, number)}
+              label={formatMessage(t.brands.url, number)}
               type="url"
               placeholder={t.brands.urlStart}
               defaultValue={links[index]?.url ?? ''}
@@ -196,12 +196,12 @@ function Contrast({ accent }: { accent: string }) {
   const white = contrastOf('#ffffff', accent)
   const ratio = { ratio: white.toFixed(1) }
   if (white >= TEXT_CONTRAST_MIN && colours.light.text === accent)
-    return <Hint>{interpolate(t.brands.readable, ratio)}</Hint>
+    return <Hint>{formatMessage(t.brands.readable, ratio)}</Hint>
   return (
     <Alert color="orange" role="status">
       <Stack gap="xs">
         <Text size="sm">
-          {interpolate(white >= TEXT_CONTRAST_MIN ? t.brands.readable : t.brands.unreadable, ratio)}
+          {formatMessage(white >= TEXT_CONTRAST_MIN ? t.brands.readable : t.brands.unreadable, ratio)}
         </Text>
         {samplesOf(colours).map(({ label, ink, ground }) => (
           <Group key={label} gap="xs" wrap="nowrap">

@@ -1,7 +1,7 @@
 import { brandColours } from '@dealer-esim/contract'
 import { Group, SegmentedControl, Stack, Title } from '@mantine/core'
 import { type CSSProperties, type ReactNode, useState } from 'react'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import type { BrandDraft } from './brand-draft.ts'
 
 type Scheme = 'light' | 'dark'
@@ -159,7 +159,7 @@ function TravellerFace(props: FaceProps) {
       <div className="brand-box" style={{ background: paint.card, borderColor: paint.line, color: paint.text }}>
         {sample.anotherPhone}
       </div>
-      <b>{interpolate(sample.helpFrom, { name: draft.name })}</b>
+      <b>{formatMessage(sample.helpFrom, { name: draft.name })}</b>
       <Contact {...props} />
     </Face>
   )

@@ -7,7 +7,7 @@ import { Dialog } from '#parts/dialog.tsx'
 import { LoadError, Loading } from '#parts/load-states.tsx'
 import { UnsavedWarning } from '#parts/unsaved.tsx'
 import { canAdminister, useSession } from '#people/sign-in/session.ts'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { DealerSection, useTenant } from '#tenants/dealer.tsx'
 import { useOperator } from '#tenants/operator-contact.tsx'
 import { BrandForm } from './brand-form.tsx'
@@ -75,7 +75,7 @@ function NoBrand({ mayEdit, onAdd }: { mayEdit: boolean; onAdd(): void }) {
   const operator = useOperator()
   return (
     <Group>
-      <Text size="sm">{interpolate(t.brands.none, { name: operator?.name ?? '' })}</Text>
+      <Text size="sm">{formatMessage(t.brands.none, { name: operator?.name ?? '' })}</Text>
       {mayEdit && (
         <Button size="xs" variant="light" onClick={onAdd}>
           {t.brands.add}
@@ -118,7 +118,7 @@ function BrandActions({ path, brand }: { path: string; brand: NamedBrandView }) 
         error={remove.error}
         onSubmit={() => remove.mutate({ method: 'DELETE', path: own }, { onSuccess: () => setDeleting(false) })}
       >
-        <Text size="sm">{interpolate(t.brands.deleteText, { name: brand.settings.name })}</Text>
+        <Text size="sm">{formatMessage(t.brands.deleteText, { name: brand.settings.name })}</Text>
       </Dialog>
     </Group>
   )

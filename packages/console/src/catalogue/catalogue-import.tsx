@@ -13,7 +13,7 @@ import { notifySuccess } from '#parts/notify.ts'
 import { Card, Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { Hint } from '#parts/values.tsx'
-import { interpolate, plural, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { ChangeDetails } from './import-change.tsx'
 import { errorFile, SAMPLE_FILE } from './import-files.ts'
 
@@ -48,7 +48,7 @@ export function CatalogueImport({ onImported }: { onImported?: () => void }) {
       const next = JSON.parse(await upload('/packages/import', { dryRun, ...said }, file)) as ImportReport
       setReport(next)
       if (next.imported) {
-        notifySuccess(interpolate(t.catalogue.imported, { added: next.added, changed: next.changed }))
+        notifySuccess(formatMessage(t.catalogue.imported, { added: next.added, changed: next.changed }))
         setFile(null)
         await queryClient.invalidateQueries()
         onImported?.()
@@ -174,12 +174,12 @@ function Preview({ report }: { report: ImportReport }) {
       </SimpleGrid>
       {report.ignoredColumns.length > 0 && (
         <Alert color="orange">
-          {interpolate(t.catalogue.ignoredColumns, { columns: report.ignoredColumns.join(', ') })}
+          {formatMessage(t.catalogue.ignoredColumns, { columns: report.ignoredColumns.join(', ') })}
         </Alert>
       )}
       {report.unknownSuppliers.length > 0 && (
         <Alert color="orange">
-          {interpolate(t.catalogue.unknownSuppliers, { names: report.unknownSuppliers.join(', ') })}
+          {formatMessage(t.catalogue.unknownSuppliers, { names: report.unknownSuppliers.join(', ') })}
         </Alert>
       )}
       {report.errors.length > 0 ? (
@@ -213,7 +213,9 @@ function Preview({ report }: { report: ImportReport }) {
         </>
       ) : (
         <>
-          {report.doubtful > 0 && <ErrorText>{plural(t.catalogue.checkPrices, report.doubtful)}</ErrorText>}
+          {report.doubtful > 0 && (
+            <ErrorText>{formatMessage(t.catalogue.checkPrices, { count: report.doubtful })}</ErrorText>
+          )}
           <List
             label={t.catalogue.change}
             rows={[...report.changes].sort((left, right) => Number(hasWarnings(right)) - Number(hasWarnings(left)))}

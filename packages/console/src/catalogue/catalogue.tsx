@@ -14,7 +14,7 @@ import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
 import { Status } from '#parts/values.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
-import { interpolate, locale, plural, t } from '#strings/strings.ts'
+import { formatMessage, locale, t } from '#strings/strings.ts'
 import { ADD_PACKAGE, packagePath } from './catalogue-paths.ts'
 import { PackageName } from './package-name.tsx'
 import { locationOf } from './package-title.ts'
@@ -128,7 +128,7 @@ const countries = new Intl.DisplayNames(locale, { type: 'region' })
 function formatCountries(locationCodes: string[]): string {
   const codes = locationCodes.filter((code) => code !== REGIONAL && code !== GLOBAL)
   if (codes.length === 1) return countries.of(codes[0] ?? '') ?? ''
-  const many = plural(t.catalogue.countries, codes.length)
+  const many = formatMessage(t.catalogue.countries, { count: codes.length })
   if (locationCodes.includes(GLOBAL)) return `${t.catalogue.global}, ${many}`
   return locationCodes.includes(REGIONAL) ? `${t.catalogue.regional}, ${many}` : many
 }
@@ -138,12 +138,14 @@ const SHOWN_MAX = 2
 function summarize(texts: string[]): string {
   const [first = '–'] = texts
   if (texts.length <= SHOWN_MAX) return texts.join(', ') || first
-  return interpolate(t.catalogue.andMore, { first, count: texts.length - 1 })
+  return formatMessage(t.catalogue.andMore, { first, count: texts.length - 1 })
 }
 
 function packageVolume({ dataType, volume }: PackageRow): string {
   if (volume === null) return t.catalogue.unlimited
-  return dataType === 'DAILY' ? interpolate(t.catalogue.perDay, { volume: formatVolume(volume) }) : formatVolume(volume)
+  return dataType === 'DAILY'
+    ? formatMessage(t.catalogue.perDay, { volume: formatVolume(volume) })
+    : formatVolume(volume)
 }
 
 /** A package that was not made by a rule stays as it is. */

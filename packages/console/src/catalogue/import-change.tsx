@@ -2,7 +2,7 @@ import type { ImportChange } from '@dealer-esim/gateway/catalogue/files/check-ro
 import type { DifferenceLine, DifferenceWarning } from '@dealer-esim/gateway/catalogue/packages/package-difference.ts'
 import { Badge, Group, Stack, Text } from '@mantine/core'
 import { formatMoney, formatPercentChange, formatVolume } from '#parts/format.ts'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 
 /** An import's changes to one package, one line per member. Suspicious prices are highlighted. */
 export function ChangeDetails({ change }: { change: ImportChange }) {
@@ -33,7 +33,7 @@ function Warning({ warning, line }: { warning: DifferenceWarning; line: PriceLin
   const cost = line.kind === 'VOLUME' || line.cost === null ? '' : formatMoney(line.cost, line.currencyCode)
   return (
     <Badge variant="light" color="red" tt="none" radius="sm" data-warning={warning}>
-      {interpolate(t.catalogue.warnings[warning], { cost })}
+      {formatMessage(t.catalogue.warnings[warning], { cost })}
     </Badge>
   )
 }
@@ -41,11 +41,11 @@ function Warning({ warning, line }: { warning: DifferenceWarning; line: PriceLin
 function lineLabel(line: DifferenceLine): string {
   switch (line.kind) {
     case 'PRICE':
-      return interpolate(t.catalogue.priceIn, { currency: line.currencyCode })
+      return formatMessage(t.catalogue.priceIn, { currency: line.currencyCode })
     case 'RETAIL_PRICE':
-      return interpolate(t.catalogue.retailPriceIn, { currency: line.currencyCode })
+      return formatMessage(t.catalogue.retailPriceIn, { currency: line.currencyCode })
     case 'SUPPLIER':
-      return interpolate(t.catalogue.supplierNumber, { place: line.place })
+      return formatMessage(t.catalogue.supplierNumber, { place: line.place })
     case 'PLACES':
       return t.catalogue.coverage
     case 'VOLUME':
@@ -90,8 +90,8 @@ function supplierText({ supplier, productCode, costPrice, costCurrency }: NonNul
 
 function countriesText({ added, removed }: Line<'PLACES'>): string {
   const parts = [
-    added.length > 0 && interpolate(t.catalogue.countriesAdded, { countries: added.join(', ') }),
-    removed.length > 0 && interpolate(t.catalogue.countriesRemoved, { countries: removed.join(', ') }),
+    added.length > 0 && formatMessage(t.catalogue.countriesAdded, { countries: added.join(', ') }),
+    removed.length > 0 && formatMessage(t.catalogue.countriesRemoved, { countries: removed.join(', ') }),
   ].filter(Boolean)
   return parts.join('; ') || t.catalogue.differs
 }

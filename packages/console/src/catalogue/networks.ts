@@ -1,5 +1,5 @@
 import type { PackageDocument } from '@dealer-esim/gateway/catalogue/packages/package-document.ts'
-import { interpolate, locale, t } from '#strings/strings.ts'
+import { formatMessage, locale, t } from '#strings/strings.ts'
 
 type Networks = PackageDocument['locationNetworkList']
 
@@ -22,7 +22,7 @@ export function parseNetworks(text: string): { list: Networks } | { error: strin
   for (const [index, line] of text.split('\n').entries()) {
     if (line.trim() === '') continue
     const read = parseLine(line.trim())
-    if (!read) return { error: interpolate(t.package.networkLine, { line: index + 1 }) }
+    if (!read) return { error: formatMessage(t.package.networkLine, { line: index + 1 }) }
     list.push(read)
   }
   return { list }
@@ -59,12 +59,12 @@ export function locationChoices(): { value: string; label: string }[] {
     const name = local.of(value)
     return name === undefined || name === value
       ? []
-      : [{ value, label: interpolate(t.package.withCode, { name, code: value }) }]
+      : [{ value, label: formatMessage(t.package.withCode, { name, code: value }) }]
   })
   named.sort((a, b) => a.label.localeCompare(b.label, locale))
   return [
-    { value: '!RG', label: interpolate(t.package.withCode, { name: t.catalogue.regional, code: '!RG' }) },
-    { value: '!GL', label: interpolate(t.package.withCode, { name: t.catalogue.global, code: '!GL' }) },
+    { value: '!RG', label: formatMessage(t.package.withCode, { name: t.catalogue.regional, code: '!RG' }) },
+    { value: '!GL', label: formatMessage(t.package.withCode, { name: t.catalogue.global, code: '!GL' }) },
     ...named,
   ]
 }

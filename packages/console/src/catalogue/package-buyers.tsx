@@ -14,7 +14,7 @@ import { useFilters } from '#parts/use-filters.ts'
 import { Amount, Hint } from '#parts/values.tsx'
 import { ExplainedPrice } from '#prices/explanation.tsx'
 import { sourceText } from '#prices/plan-rule-text.ts'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { packagePath } from './catalogue-paths.ts'
 import { PackageFrame } from './package.tsx'
 import { formatMargin } from './price-rows.tsx'
@@ -63,7 +63,7 @@ export function PackageBuyersPage() {
       </Card>
       {explained && (
         <Dialog
-          title={interpolate(t.package.whyFor, { dealer: explained.clientName })}
+          title={formatMessage(t.package.whyFor, { dealer: explained.clientName })}
           opened
           size="lg"
           onClose={() => setExplained(undefined)}

@@ -1,6 +1,6 @@
 import type { PackageDocument } from '@dealer-esim/gateway/catalogue/packages/package-document.ts'
 import { formatMoneyInput, parseMoneyInput } from '#parts/form-values.ts'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { networksText, parseNetworks } from './networks.ts'
 
 /** A package as its form holds it: values as typed. */
@@ -259,5 +259,5 @@ export function errorAt(errors: Record<string, string>, member: string): string 
   const number = /\[(\d+)\]/.exec(part)?.[1]
   return number === undefined || part === member
     ? errors[part]
-    : interpolate(t.package.entry, { number: Number(number) + 1, reason: errors[part] ?? '' })
+    : formatMessage(t.package.entry, { number: Number(number) + 1, reason: errors[part] ?? '' })
 }

@@ -5,7 +5,7 @@ import { isCurrencyCode, parseMoneyInput } from '#parts/form-values.ts'
 import { formatMoney, formatPercent } from '#parts/format.ts'
 import { Card } from '#parts/page.tsx'
 import { Hint } from '#parts/values.tsx'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { emptyPrice, errorAt, type TypedPrice, type TypedSupplier } from './package-form.ts'
 
 interface PriceRowsProps {
@@ -63,7 +63,7 @@ export function PriceRows({ rows, suppliers, onChange, errors }: PriceRowsProps)
             />
             <CloseButton
               mt={26}
-              aria-label={interpolate(t.package.removePrice, { currency: row.currencyCode || String(index + 1) })}
+              aria-label={formatMessage(t.package.removePrice, { currency: row.currencyCode || String(index + 1) })}
               onClick={() => onChange(rows.filter(({ id }) => id !== row.id))}
             />
             <Text size="sm" mt={30} c="dimmed">
@@ -85,7 +85,7 @@ function marginText({ currencyCode, price }: TypedPrice, suppliers: readonly Typ
   })
   if (!isCurrencyCode(currency) || 'error' in typed) return ''
   if (costs.length === 0) return t.package.marginUnknown
-  return interpolate(t.package.margin, { amount: formatMargin(typed.amount, Math.min(...costs), currency) })
+  return formatMessage(t.package.margin, { amount: formatMargin(typed.amount, Math.min(...costs), currency) })
 }
 
 /** Price less cost, and its share of the price. */

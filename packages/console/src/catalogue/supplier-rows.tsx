@@ -8,7 +8,7 @@ import type { ReactNode } from 'react'
 import { useApi } from '#api/use-api.ts'
 import { Card } from '#parts/page.tsx'
 import { Hint } from '#parts/values.tsx'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { emptySupplier, errorAt, type TypedSupplier } from './package-form.ts'
 
 interface SupplierRowsProps {
@@ -54,7 +54,7 @@ export function SupplierRows({ rows, onChange, errors, children }: SupplierRowsP
           <Group gap={4} mt={26} wrap="nowrap">
             <ActionIcon
               variant="subtle"
-              aria-label={interpolate(t.package.moveUp, { number: index + 1 })}
+              aria-label={formatMessage(t.package.moveUp, { number: index + 1 })}
               disabled={index === 0}
               onClick={() => move(index, -1)}
             >
@@ -62,14 +62,14 @@ export function SupplierRows({ rows, onChange, errors, children }: SupplierRowsP
             </ActionIcon>
             <ActionIcon
               variant="subtle"
-              aria-label={interpolate(t.package.moveDown, { number: index + 1 })}
+              aria-label={formatMessage(t.package.moveDown, { number: index + 1 })}
               disabled={index === rows.length - 1}
               onClick={() => move(index, 1)}
             >
               <IconArrowDown size={16} />
             </ActionIcon>
             <CloseButton
-              aria-label={interpolate(t.package.removeSupplier, { number: index + 1 })}
+              aria-label={formatMessage(t.package.removeSupplier, { number: index + 1 })}
               onClick={() => onChange(rows.filter(({ id }) => id !== row.id))}
             />
           </Group>

@@ -16,7 +16,7 @@ import { Card } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { Status } from '#parts/values.tsx'
 import { canOperate, isOperator, useSession } from '#people/sign-in/session.ts'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 
 /** The actions that an eSIM's state allows, and the open dialog. The gateway makes the final decision. */
 export function useEsimActions(
@@ -87,7 +87,7 @@ function OperatorAction({ path, action, profile, onClose }: ActionProps) {
       {...{ action, profile, label, onClose }}
       submit={
         order && price !== undefined
-          ? interpolate(t.orders.cancelAndRefund, { amount: formatMoney(price, order.currencyCode) })
+          ? formatMessage(t.orders.cancelAndRefund, { amount: formatMoney(price, order.currencyCode) })
           : label
       }
       text={isCancel ? t.esims.cancelText : t.esims.actionTexts[action]}
@@ -98,7 +98,7 @@ function OperatorAction({ path, action, profile, onClose }: ActionProps) {
           {
             onSuccess({ outcome, words }) {
               if (outcome === 'refused')
-                notifyError(new Error(interpolate(t.esims.outcomes.refused, { words: words ?? '' })))
+                notifyError(new Error(formatMessage(t.esims.outcomes.refused, { words: words ?? '' })))
               onClose()
             },
           },

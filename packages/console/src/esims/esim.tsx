@@ -22,7 +22,7 @@ import {
   Timestamp,
 } from '#parts/values.tsx'
 import { canEdit, isOperator, useSession } from '#people/sign-in/session.ts'
-import { interpolate, plural, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { DealerName } from '#tenants/dealer-name.tsx'
 import { Codes } from './activation-codes.tsx'
 import { ActionHistory, useEsimActions } from './esim-actions.tsx'
@@ -141,7 +141,7 @@ function stateOf(profile: ProfileRow): { tone: StatusTone; title: string; text: 
   if (suspended) return { tone: 'warn', title: texts.suspended, text: texts.suspendedText }
   if (esimStatus === 'GOT_RESOURCE') {
     const isInstalled = smdpStatus !== null && smdpStatus !== 'RELEASED'
-    const by = installBefore && interpolate(texts.installBefore, { time: formatTime(installBefore) })
+    const by = installBefore && formatMessage(texts.installBefore, { time: formatTime(installBefore) })
     return isInstalled
       ? { tone: 'ok', title: texts.installed, text: texts.installedText }
       : { tone: 'busy', title: texts.ready, text: [texts.readyText, by].filter(Boolean).join(' ') }
@@ -149,13 +149,13 @@ function stateOf(profile: ProfileRow): { tone: StatusTone; title: string; text: 
   if (esimStatus === 'IN_USE') {
     const left =
       orderUsage !== null && totalVolume !== null
-        ? interpolate(t.esims.left, { volume: formatPartOf(totalVolume, Math.max(0, totalVolume - orderUsage)) })
+        ? formatMessage(t.esims.left, { volume: formatPartOf(totalVolume, Math.max(0, totalVolume - orderUsage)) })
         : undefined
-    const until = expiredTime && interpolate(texts.until, { time: formatTime(expiredTime) })
+    const until = expiredTime && formatMessage(texts.until, { time: formatTime(expiredTime) })
     return { tone: 'ok', title: texts.inUse, text: [left && `${left}.`, until].filter(Boolean).join(' ') || undefined }
   }
   if (esimStatus === 'USED_UP') return { tone: 'warn', title: texts.usedUp, text: texts.usedUpText }
-  return { tone: 'off', title: interpolate(texts.over, { status: t.statuses[esimStatus] }), text: texts.overText }
+  return { tone: 'off', title: formatMessage(texts.over, { status: t.statuses[esimStatus] }), text: texts.overText }
 }
 
 /** Hides the button where no supplier accepts a top-up. The gateway makes the final decision. */
@@ -177,7 +177,7 @@ function Usage({ profile }: { profile: ProfileRow }) {
         <Text fw={600}>{orderUsage === null ? t.esims.noUsage : formatUsage(profile)}</Text>
         {orderUsage !== null && totalVolume !== null && (
           <Hint>
-            {interpolate(t.esims.left, { volume: formatPartOf(totalVolume, Math.max(0, totalVolume - orderUsage)) })}
+            {formatMessage(t.esims.left, { volume: formatPartOf(totalVolume, Math.max(0, totalVolume - orderUsage)) })}
           </Hint>
         )}
       </Group>
@@ -212,7 +212,7 @@ function factsOf(profile: ProfileRow): [string, ReactNode][] {
     [t.esims.order, <OrderNumber key="o" order={profile} />],
     [t.esims.package, <PackageLink key="p" packageCode={packageCode} />],
     [t.esims.supplier, profile.supplier],
-    [t.esims.validity, plural(t.esims.days, profile.totalDuration)],
+    [t.esims.validity, formatMessage(t.esims.days, { count: profile.totalDuration })],
     [t.esims.apn, profile.apn],
     [t.esims.installationTime, profile.installationTime && <Timestamp key="i" time={profile.installationTime} />],
   ]

@@ -16,7 +16,7 @@ import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
 import { Status } from '#parts/values.tsx'
 import { canSend, isOperator, useSession } from '#people/sign-in/session.ts'
-import { plural, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { DealerName } from '#tenants/dealer-name.tsx'
 import { isOnlyIccid, parseTypedIccid } from './typed-iccid.ts'
 import { SentMark, TravellerName } from './use-sends.tsx'
@@ -146,7 +146,7 @@ function EsimBulk({ esims, onClear }: { esims: ProfileRow[]; onClear(): void }) 
   return (
     <Group gap="xs" className="list-bar" data-bulk>
       <Text size="sm" fw={600}>
-        {plural(t.lists.bulk.selected, esims.length)}
+        {formatMessage(t.lists.bulk.selected, { count: esims.length })}
       </Text>
       {isOfOneDealer ? (
         <Button size="xs" variant="default" onClick={() => setIsSending(true)}>

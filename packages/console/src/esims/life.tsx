@@ -4,7 +4,7 @@ import { useApi, useChange } from '#api/use-api.ts'
 import { formatPercent } from '#parts/format.ts'
 import { Card } from '#parts/page.tsx'
 import { Hint, Timestamp, TimeZone } from '#parts/values.tsx'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 
 const REFRESH_MS = 10_000
 
@@ -34,7 +34,7 @@ export function EsimLife({ path }: { path: string }) {
 
 function stepText({ kind, status, percent, at }: LifeStepView): string {
   if (kind === 'STATUS') return t.statuses[status ?? 'RELEASED']
-  if (kind === 'USAGE') return interpolate(t.esims.usagePassed, { percent: formatPercent((percent ?? 0) / 100) })
+  if (kind === 'USAGE') return formatMessage(t.esims.usagePassed, { percent: formatPercent((percent ?? 0) / 100) })
   if (kind === 'EXPIRES' && Date.parse(at) <= Date.now()) return t.statuses.EXPIRED
   return t.esims.lifeSteps[kind]
 }
@@ -45,7 +45,7 @@ interface UnreadableEntry {
 }
 
 function unreadableText({ entry, reason }: UnreadableEntry): string {
-  return interpolate(t.esims.pollUnreadable, { entry, reason })
+  return formatMessage(t.esims.pollUnreadable, { entry, reason })
 }
 
 /** Queries the supplier for the state and usage now. */

@@ -8,7 +8,7 @@ import { PackageName } from '#catalogue/package-name.tsx'
 import { Dialog } from '#parts/dialog.tsx'
 import { ErrorText } from '#parts/load-states.tsx'
 import { Hint } from '#parts/values.tsx'
-import { interpolate, plural, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { chooseTargets, type Pair, pairsOf, progressText, type Result } from './send-pairs.ts'
 import { SendResult, useSends } from './use-sends.tsx'
 
@@ -31,7 +31,7 @@ export default function SendMany({ esims, onClose }: SendManyProps) {
   function submitText(): string {
     if (isDone) return t.common.close
     if (open.length === 0) return t.esims.send
-    return plural(isRepeat ? t.esims.many.again : t.esims.many.send, open.length)
+    return formatMessage(isRepeat ? t.esims.many.again : t.esims.many.send, { count: open.length })
   }
   async function submit() {
     if (isReading) return
@@ -51,8 +51,8 @@ export default function SendMany({ esims, onClose }: SendManyProps) {
       busy={isSending}
       onSubmit={() => void submit()}
     >
-      <Text size="sm">{plural(t.esims.many.chosen, targets.length)}</Text>
-      {skipped > 0 && <Hint>{plural(t.esims.many.skipped, skipped)}</Hint>}
+      <Text size="sm">{formatMessage(t.esims.many.chosen, { count: targets.length })}</Text>
+      {skipped > 0 && <Hint>{formatMessage(t.esims.many.skipped, { count: skipped })}</Hint>}
       <Textarea
         label={t.esims.many.lines}
         description={t.esims.many.linesHint}
@@ -77,8 +77,8 @@ export default function SendMany({ esims, onClose }: SendManyProps) {
       {list?.refusal && <ErrorText>{list.refusal}</ErrorText>}
       {list?.question && <FileQuestion question={list.question} onAnswer={answer} />}
       {pairs.length > 0 && <Preview pairs={pairs} results={results} />}
-      {taken > 0 && <Hint>{plural(t.esims.many.taken, taken)}</Hint>}
-      {left > 0 && pairs.length > 0 && <Hint>{plural(t.esims.many.left, left)}</Hint>}
+      {taken > 0 && <Hint>{formatMessage(t.esims.many.taken, { count: taken })}</Hint>}
+      {left > 0 && pairs.length > 0 && <Hint>{formatMessage(t.esims.many.left, { count: left })}</Hint>}
       <div role="status" className="sr">
         {progressText({ pairs, results, taken, isReading, isSending, isDone })}
       </div>
@@ -157,7 +157,7 @@ function Preview({ pairs, results }: { pairs: readonly Pair[]; results: Record<s
                 {esim && (
                   <>
                     <PackageName name={esim.packageName} location={esim.location} />
-                    <Hint size="xs">{interpolate(t.esims.many.iccidEnd, { end: esim.iccid.slice(-4) })}</Hint>
+                    <Hint size="xs">{formatMessage(t.esims.many.iccidEnd, { end: esim.iccid.slice(-4) })}</Hint>
                   </>
                 )}
               </Table.Td>

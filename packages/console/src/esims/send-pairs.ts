@@ -1,7 +1,7 @@
 import type { SendStatus } from '@dealer-esim/contract'
 import type { ProfileRow } from '@dealer-esim/gateway/http/console/esims/esims.ts'
 import type { TravellerList } from '@dealer-esim/gateway/http/console/esims/traveller-lists.ts'
-import { interpolate, plural, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 
 type Line = TravellerList['lines'][number]
 
@@ -75,9 +75,9 @@ export function progressText({ pairs, results, taken, isReading, isSending, isDo
   const failed = now.filter(({ isOver }) => !isOver).length
   const faults = pairs.filter(({ key, fault }) => fault !== null && results[key] === undefined).length
   return [
-    pairs.length > 0 && !isDone && plural(t.esims.many.read, pairs.length, { faults }),
-    taken > 0 && plural(t.esims.many.taken, taken),
-    now.length > 0 && interpolate(t.esims.many.tally, { sent: now.length - failed, failed }),
+    pairs.length > 0 && !isDone && formatMessage(t.esims.many.read, { count: pairs.length, faults }),
+    taken > 0 && formatMessage(t.esims.many.taken, { count: taken }),
+    now.length > 0 && formatMessage(t.esims.many.tally, { sent: now.length - failed, failed }),
     isDone && t.esims.many.done,
   ]
     .filter((sentence) => sentence !== false)

@@ -11,7 +11,7 @@ import { formatTime } from '#parts/format.ts'
 import { ErrorText, Loading } from '#parts/load-states.tsx'
 import { Hint, StatusMark } from '#parts/values.tsx'
 import { isOperator, useSession } from '#people/sign-in/session.ts'
-import { interpolate, plural, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { isInstalled, newKey } from './use-sends.tsx'
 
 interface TicketProps {
@@ -35,7 +35,7 @@ export function Ticket({ path, profile, recipient }: TicketProps) {
         </div>
         <div>
           <div className="ticket-size">{size}</div>
-          <small>{terms.join(' · ') || plural(t.esims.days, profile.totalDuration)}</small>
+          <small>{terms.join(' · ') || formatMessage(t.esims.days, { count: profile.totalDuration })}</small>
         </div>
         {profile.traveller?.name && (
           <div>
@@ -227,7 +227,7 @@ function SendForm({ path, profile, recipient }: TicketProps) {
         </Button>
       </Group>
       {send.error && <ErrorText>{send.error.message}</ErrorText>}
-      <Status>{isOnItsWay && interpolate(t.esims.onItsWay, { email: sentTo })}</Status>
+      <Status>{isOnItsWay && formatMessage(t.esims.onItsWay, { email: sentTo })}</Status>
     </form>
   )
 }
@@ -239,7 +239,7 @@ function Progress({ profile }: { profile: ProfileRow }) {
     <Group gap="md" role="status" className="ticket-progress no-print" data-sent={sendStatus}>
       {sendStatus !== null && (
         <StatusMark tone={sendStatus === 'FAILED' ? 'bad' : sendStatus === 'QUEUED' ? 'busy' : 'ok'}>
-          {interpolate(t.esims.sendStatuses[sendStatus], { time: formatTime(sentAt ?? '') })}
+          {formatMessage(t.esims.sendStatuses[sendStatus], { time: formatTime(sentAt ?? '') })}
           {traveller && <span data-from-gateway>{` · ${traveller.email}`}</span>}
         </StatusMark>
       )}

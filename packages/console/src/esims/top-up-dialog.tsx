@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'
 import { Dialog } from '#parts/dialog.tsx'
 import { formatMoney } from '#parts/format.ts'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 
 /** Tops up an eSIM with a package that fits it. The submit button states the price, which the gateway checks again. */
 export function TopUp({ path, iccid }: { path: string; iccid: string }) {
@@ -46,7 +46,7 @@ function TopUpDialog({ path, iccid, transactionId, close }: TopUpDialogProps) {
   const submit = chosen === undefined ? t.esims.topUp : priceLabel(amount, chosen.currencyCode)
   return (
     <Dialog
-      title={interpolate(t.esims.topUpTitle, { iccid })}
+      title={formatMessage(t.esims.topUpTitle, { iccid })}
       opened
       onClose={close}
       submit={submit}
@@ -85,5 +85,5 @@ function TopUpDialog({ path, iccid, transactionId, close }: TopUpDialogProps) {
 }
 
 function priceLabel(amount: number, currencyCode: string): string {
-  return interpolate(t.esims.topUpFor, { price: formatMoney(amount, currencyCode) })
+  return formatMessage(t.esims.topUpFor, { price: formatMoney(amount, currencyCode) })
 }

@@ -2,9 +2,9 @@ import type { Dashboard } from '@dealer-esim/gateway/http/console/home/dashboard
 import { Group, Paper, Text } from '@mantine/core'
 import { IconCheck } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
-import { formatCount } from '#parts/format.ts'
+import type { ReactNode } from 'react'
 import { Card } from '#parts/page.tsx'
-import { type PluralForms, pluralForm, t } from '#strings/strings.ts'
+import { formatRich, t } from '#strings/strings.ts'
 import { SUPPLIERS } from '#suppliers/supplier-paths.ts'
 
 type Kind = keyof Dashboard['attention']
@@ -46,7 +46,7 @@ export function AttentionCard({ attention }: { attention: Dashboard['attention']
             className="attention"
             data-attention={kind}
           >
-            <KindCount count={attention[kind]} forms={t.dashboard.attentionKinds[kind]} />
+            <KindCount count={attention[kind]} text={t.dashboard.attentionKinds[kind]} />
           </Paper>
         ))}
       </Group>
@@ -54,15 +54,15 @@ export function AttentionCard({ attention }: { attention: Dashboard['attention']
   )
 }
 
-function KindCount({ count: waiting, forms }: { count: number; forms: PluralForms }) {
-  const [before, after] = pluralForm(forms, waiting).split('{count}')
+function KindCount({ count, text }: { count: number; text: string }) {
+  const bold = (number: ReactNode) => (
+    <Text span fw={700} fz="lg">
+      {number}
+    </Text>
+  )
   return (
     <Text span size="sm">
-      {before}
-      <Text span fw={700} fz="lg">
-        {formatCount(waiting)}
-      </Text>
-      {after}
+      {formatRich(text, { count, b: bold })}
     </Text>
   )
 }

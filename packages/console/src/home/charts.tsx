@@ -2,7 +2,7 @@ import type { Dashboard } from '@dealer-esim/gateway/http/console/home/dashboard
 import { formatCount, formatDay, formatDuration, formatMoney, formatMoneyShort, formatPercent } from '#parts/format.ts'
 import { Card } from '#parts/page.tsx'
 import { Hint } from '#parts/values.tsx'
-import { interpolate, plural, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { type Bar, BarChart } from './bar-chart.tsx'
 
 const GREEN = 'var(--chart-ok)'
@@ -27,7 +27,7 @@ export function OrdersChart({ data }: { data: Dashboard }) {
         ]}
         bars={dailyBars(data.days, data.orders, (row) => {
           const { orders = 0, delivered = 0, failed = 0 } = row ?? {}
-          const title = interpolate(t.dashboard.ordersTooltip, { orders: formatCount(orders), delivered, failed })
+          const title = formatMessage(t.dashboard.ordersTooltip, { orders: formatCount(orders), delivered, failed })
           return { values: [delivered, failed, orders - delivered - failed], title, ...linkToOrders(row?.day) }
         })}
       />
@@ -70,7 +70,7 @@ export function DeliveryTimeChart({ data }: { data: Dashboard }) {
           title:
             row?.p50_ms == null
               ? t.dashboard.noData
-              : interpolate(t.dashboard.deliveryTimeTooltip, {
+              : formatMessage(t.dashboard.deliveryTimeTooltip, {
                   median: formatDuration(row.p50_ms),
                   p95: formatDuration(row.p95_ms ?? 0),
                 }),
@@ -91,7 +91,7 @@ export function EventsChart({ data }: { data: Dashboard }) {
     <Card title={t.dashboard.events}>
       <CountedDays data={data} />
       {sent > 0 && (
-        <Hint>{interpolate(t.dashboard.eventsDelivered, { percent: formatPercent(delivered / sent) })}</Hint>
+        <Hint>{formatMessage(t.dashboard.eventsDelivered, { percent: formatPercent(delivered / sent) })}</Hint>
       )}
       <BarChart
         label={t.dashboard.events}
@@ -104,7 +104,7 @@ export function EventsChart({ data }: { data: Dashboard }) {
         ]}
         bars={dailyBars(data.days, data.webhooks, (row) => {
           const { delivered = 0, dead = 0, pending = 0, unsent = 0 } = row ?? {}
-          const title = interpolate(t.dashboard.eventsTooltip, { delivered, dead, pending, unsent })
+          const title = formatMessage(t.dashboard.eventsTooltip, { delivered, dead, pending, unsent })
           const to = row && { to: { to: '/webhooks', search: { from: row.day, to: row.day } } }
           return { values: [delivered, dead, pending, unsent], title, ...to }
         })}
@@ -116,7 +116,11 @@ export function EventsChart({ data }: { data: Dashboard }) {
 /** Names the days for which events and supplier attempts are counted, unless all of them are. */
 export function CountedDays({ data: { countedDays, days } }: { data: Dashboard }) {
   if (countedDays === days.length) return null
-  return <Hint>{countedDays === 0 ? t.dashboard.notCounted : plural(t.dashboard.countedDays, countedDays)}</Hint>
+  return (
+    <Hint>
+      {countedDays === 0 ? t.dashboard.notCounted : formatMessage(t.dashboard.countedDays, { count: countedDays })}
+    </Hint>
+  )
 }
 
 /** A bar for every day of the period, including days without data. */

@@ -13,7 +13,7 @@ import { EmptyState } from '#parts/load-states.tsx'
 import { Card } from '#parts/page.tsx'
 import { Amount, Facts, Hint, Status, Timestamp } from '#parts/values.tsx'
 import { isOperator, useSession } from '#people/sign-in/session.ts'
-import { interpolate, plural, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { endpointState } from '#webhooks/endpoint-state.ts'
 import { type Forecast, forecastDays } from './days-left.ts'
 
@@ -69,12 +69,12 @@ function BalanceCard({ tenantId, data }: { tenantId: string; data: Dashboard }) 
 }
 
 function ForecastText({ forecast, period }: { forecast: Forecast | undefined; period: number }) {
-  if (forecast === undefined) return <Hint>{plural(t.dashboard.noSpend, period)}</Hint>
+  if (forecast === undefined) return <Hint>{formatMessage(t.dashboard.noSpend, { count: period })}</Hint>
   return (
     <Text size="sm" data-days-left={forecast.days}>
-      {plural(t.dashboard.daysLeft, forecast.days)}{' '}
+      {formatMessage(t.dashboard.daysLeft, { count: forecast.days })}{' '}
       <Text span c="dimmed">
-        {plural(t.dashboard.daysLeftBasis, forecast.basis)}
+        {formatMessage(t.dashboard.daysLeftBasis, { count: forecast.basis })}
       </Text>
     </Text>
   )
@@ -108,11 +108,13 @@ function EndpointHealth({ tenantId, data }: { tenantId: string; data: Dashboard 
         {text}
       </Alert>
       {sent > 0 && (
-        <Text size="sm">{interpolate(t.dashboard.eventsDelivered, { percent: formatPercent(delivered / sent) })}</Text>
+        <Text size="sm">
+          {formatMessage(t.dashboard.eventsDelivered, { percent: formatPercent(delivered / sent) })}
+        </Text>
       )}
       {dead > 0 && (
         <Anchor component={Link} to="/webhooks" search={{ tenantId, state: 'DEAD' } as never} size="sm">
-          {plural(t.dashboard.attentionKinds.deadEvents, dead)}
+          {formatMessage(t.dashboard.attentionKinds.deadEvents, { count: dead })}
         </Anchor>
       )}
     </Card>

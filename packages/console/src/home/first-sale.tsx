@@ -7,7 +7,7 @@ import { formatMoney } from '#parts/format.ts'
 import { Card } from '#parts/page.tsx'
 import { TextLink } from '#parts/values.tsx'
 import { canEdit, useSession } from '#people/sign-in/session.ts'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import OperatorCard, { useOperator } from '#tenants/operator-contact.tsx'
 import { PaymentLines } from '#wallet/payment-details.tsx'
 import { RequestTopUp } from '#wallet/request-top-up.tsx'
@@ -31,7 +31,7 @@ export default function FirstSale({ tenantId }: { tenantId: string }) {
         <ol className="first-sale">
           <Step
             name={texts.wallet}
-            text={`${interpolate(texts.walletText, parts)} ${interpolate(isEmpty ? texts.walletEmpty : texts.walletFull, parts)}`}
+            text={`${formatMessage(texts.walletText, parts)} ${formatMessage(isEmpty ? texts.walletEmpty : texts.walletFull, parts)}`}
             action={isEmpty && canEdit(me) && <RequestTopUp tenantId={tenantId} currency={currencyCode} />}
           >
             {isEmpty && <PaymentLines tenantId={tenantId} />}

@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router'
 import { formatCount, formatDuration } from '#parts/format.ts'
 import { Card } from '#parts/page.tsx'
 import { Amount, Facts, Hint, TextLink } from '#parts/values.tsx'
-import { interpolate, plural, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { supplierPage } from '#suppliers/supplier-paths.ts'
 import { CountedDays } from './charts.tsx'
 
@@ -17,7 +17,7 @@ export function SupplierOutcomes({ data }: { data: Dashboard }) {
       {data.suppliers.map((row) => {
         const all = row.delivered + row.refused + row.unknown
         const percent = (part: number) => (all === 0 ? 0 : (part / all) * 100)
-        const summary = interpolate(t.dashboard.supplierOutcomes, {
+        const summary = formatMessage(t.dashboard.supplierOutcomes, {
           delivered: formatCount(row.delivered),
           refused: formatCount(row.refused),
           unknown: formatCount(row.unknown),
@@ -28,7 +28,7 @@ export function SupplierOutcomes({ data }: { data: Dashboard }) {
               <TextLink to={supplierPage(row.supplier)}>{row.supplier}</TextLink>
               <Hint size="xs">
                 {summary}
-                {row.p50_ms !== null && ` · ${interpolate(t.dashboard.median, { time: formatDuration(row.p50_ms) })}`}
+                {row.p50_ms !== null && ` · ${formatMessage(t.dashboard.median, { time: formatDuration(row.p50_ms) })}`}
               </Hint>
             </Group>
             <Progress.Root size="lg" aria-hidden="true">
@@ -51,7 +51,7 @@ export function Balances({ data }: { data: Dashboard }) {
       <Facts
         cols={2}
         items={data.balances.map((row) => [
-          `${row.currencyCode}, ${plural(t.dashboard.dealers, row.tenants)}`,
+          `${row.currencyCode}, ${formatMessage(t.dashboard.dealers, { count: row.tenants })}`,
           <Anchor
             key={row.currencyCode}
             component={Link}

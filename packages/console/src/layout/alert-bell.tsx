@@ -2,7 +2,7 @@ import { ActionIcon, Badge } from '@mantine/core'
 import { IconBell } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
 import { useApi } from '#api/use-api.ts'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { ALERTS_PATH } from './navigation.ts'
 
 const REFRESH_MS = 60_000
@@ -14,7 +14,7 @@ export function AlertBell() {
   const { data } = useApi<{ count: number }>('/notices/unread', {}, { refreshMs: REFRESH_MS })
   const count = data?.count ?? 0
   const text = count > SHOWN_MAX ? `${SHOWN_MAX}+` : String(count)
-  const unread = interpolate(t.alerts.unreadCount, { count: text })
+  const unread = formatMessage(t.alerts.unreadCount, { count: text })
   return (
     <ActionIcon
       component={Link}

@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { call, consoleBase } from '#api/call-api.ts'
 import { notifyError } from '#parts/notify.ts'
 import { useSession } from '#people/sign-in/session.ts'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 
 /** Marks every page while an operator views the console as a dealer, and ends the view. */
 export default function DealerViewBar() {
@@ -26,7 +26,7 @@ export default function DealerViewBar() {
       <Group gap="xs" wrap="nowrap">
         <IconEye size={18} aria-hidden="true" style={{ flexShrink: 0 }} />
         <Text size="sm" fw={600}>
-          {interpolate(t.dealerView.bar, { dealer: tenant?.clientName ?? '' })}
+          {formatMessage(t.dealerView.bar, { dealer: tenant?.clientName ?? '' })}
         </Text>
       </Group>
       <Button size="xs" variant="white" color="dark" loading={isEnding} onClick={() => void end()} miw="max-content">

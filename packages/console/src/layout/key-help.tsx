@@ -1,7 +1,7 @@
 import { Group, Kbd, Modal, Table, Text } from '@mantine/core'
 import { useReturnFocus } from '#parts/dialog.tsx'
 import { useSession } from '#people/sign-in/session.ts'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { jumpsOf } from './keys.ts'
 
 /** The list of the console's keys, opened by `?`. */
@@ -14,7 +14,10 @@ export default function KeyHelp({ onClose }: { onClose(): void }) {
     [['j'], t.keys.nextRow],
     [['k'], t.keys.previousRow],
     [[t.finder.enter], t.keys.open],
-    ...jumpsOf(me).map(({ key, label }): [string[], string] => [['g', key], interpolate(t.keys.goTo, { page: label })]),
+    ...jumpsOf(me).map(({ key, label }): [string[], string] => [
+      ['g', key],
+      formatMessage(t.keys.goTo, { page: label }),
+    ]),
   ]
   return (
     <Modal opened onClose={onClose} title={t.keys.title} closeButtonProps={{ 'aria-label': t.common.close }}>

@@ -6,7 +6,7 @@ import type { Change } from '#api/use-api.ts'
 import { useReturnFocus } from '#parts/dialog.tsx'
 import { formFields } from '#parts/form-values.ts'
 import { ErrorText } from '#parts/load-states.tsx'
-import { interpolate, plural, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 
 /** An operation on one row, offered for all selected rows. */
 export interface BulkAction<Row> {
@@ -86,11 +86,11 @@ export default function BulkDialog<Row>({ rows, idOf, nameOf, action, onClose }:
         <Stack>
           {action.text && <Text size="sm">{action.text}</Text>}
           <Text size="sm" fw={600}>
-            {plural(t.lists.bulk.applies, changed.length)}
+            {formatMessage(t.lists.bulk.applies, { count: changed.length })}
           </Text>
           {[...skippedFor].map(([reason, count]) => (
             <Text key={reason} size="sm" c="dimmed">
-              {plural(t.lists.bulk.skipped, count, { reason })}
+              {formatMessage(t.lists.bulk.skipped, { count, reason })}
             </Text>
           ))}
           {state === 'preview' && action.fields}
@@ -102,9 +102,9 @@ export default function BulkDialog<Row>({ rows, idOf, nameOf, action, onClose }:
                 aria-label={t.lists.bulk.result}
               />
               <Text size="sm" role="status" data-bulk-progress>
-                {interpolate(t.lists.bulk.progress, { done: finished.length, all: changed.length })}
+                {formatMessage(t.lists.bulk.progress, { done: finished.length, all: changed.length })}
               </Text>
-              {failures > 0 && <ErrorText>{plural(t.lists.bulk.failed, failures)}</ErrorText>}
+              {failures > 0 && <ErrorText>{formatMessage(t.lists.bulk.failed, { count: failures })}</ErrorText>}
             </>
           )}
           <Table.ScrollContainer minWidth={0} mah={280} type="native">

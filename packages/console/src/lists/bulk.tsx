@@ -1,6 +1,6 @@
 import { Button, Group, Text } from '@mantine/core'
 import { lazy, type ReactNode, Suspense, useState } from 'react'
-import { plural, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import type { BulkAction, BulkDialogProps } from './bulk-dialog.tsx'
 
 /** Its type parameter is lost in lazy(): a row is of any type there, and the list's here. */
@@ -21,7 +21,7 @@ export function Bulk<Row>(props: BulkProps<Row>) {
   return (
     <Group gap="xs" className="list-bar" data-bulk>
       <Text size="sm" fw={600}>
-        {plural(t.lists.bulk.selected, rows.length)}
+        {formatMessage(t.lists.bulk.selected, { count: rows.length })}
       </Text>
       {actions.map((one) => (
         <Button

@@ -2,7 +2,7 @@ import { Button, CloseButton, Group, Menu, Popover, UnstyledButton } from '@mant
 import { IconPlus } from '@tabler/icons-react'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { useFilters } from '#parts/use-filters.ts'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 
 /** One filter of a list. Its chip is shown while it is set, or while somebody chooses its value. */
 export interface Filter {
@@ -94,7 +94,7 @@ function Chip(props: { filter: Filter; isOpen: boolean; onOpen(): void; onClose(
           <UnstyledButton onClick={isOpen ? onClose : onOpen} aria-haspopup="dialog" aria-expanded={isOpen}>
             {text === undefined ? label : `${label}: ${text}`}
           </UnstyledButton>
-          <CloseButton size="xs" aria-label={interpolate(t.lists.removeFilter, { filter: label })} onClick={remove} />
+          <CloseButton size="xs" aria-label={formatMessage(t.lists.removeFilter, { filter: label })} onClick={remove} />
         </span>
       </Popover.Target>
       <Popover.Dropdown role="dialog" aria-label={label}>

@@ -2,8 +2,8 @@ import type { ListTotals } from '@dealer-esim/gateway/http/console/kernel/list-r
 import { Group, Text } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import type { Query } from '#api/call-api.ts'
-import { formatCount, formatMoney } from '#parts/format.ts'
-import { interpolate, plural, pluralForm, t } from '#strings/strings.ts'
+import { formatMoney } from '#parts/format.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { type Filter, FilterChips } from './filter-chips.tsx'
 import { type ColumnName, ListMenu } from './list-menu.tsx'
 import { type ListView, ListViews, SaveView, useSavedViews } from './list-views.tsx'
@@ -61,9 +61,7 @@ export default function ListBar(props: ListBarProps) {
 function Totals({ totals }: { totals: ShownTotals | undefined }) {
   if (!totals) return <span className="list-totals" />
   const { count, isComplete, sums = [] } = totals
-  const shown = isComplete
-    ? plural(t.lists.rows, count)
-    : interpolate(pluralForm(t.lists.rows, count), { count: `${formatCount(count)}+` })
+  const shown = isComplete ? formatMessage(t.lists.rows, { count }) : formatMessage(t.lists.rowsAtLeast, { count })
   const money = sums.map(({ amount, currencyCode }) => formatMoney(amount, currencyCode))
   return (
     <Text size="sm" c="dimmed" className="list-totals" data-totals aria-live="polite">

@@ -7,7 +7,7 @@ import { useChange } from '#api/use-api.ts'
 import { timeZoneName } from '#parts/format.ts'
 import { notifyError } from '#parts/notify.ts'
 import { useFilters } from '#parts/use-filters.ts'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { useDensity } from './density.ts'
 
 export interface ColumnName {
@@ -49,7 +49,7 @@ export function ListMenu(props: {
             leftSection={<IconTrash size={16} />}
             onClick={() => remove.mutate({ method: 'DELETE', path: `/account/views/${viewId}` })}
           >
-            {interpolate(t.lists.deleteView, { name })}
+            {formatMessage(t.lists.deleteView, { name })}
           </Menu.Item>
         ))}
         <Menu.Divider />
@@ -62,7 +62,7 @@ export function ListMenu(props: {
         </Menu.CheckboxItem>
         <Columns columns={columns} shown={shown} />
         <Menu.Divider />
-        <Menu.Label data-zone>{interpolate(t.lists.timesIn, { zone: timeZoneName() })}</Menu.Label>
+        <Menu.Label data-zone>{formatMessage(t.lists.timesIn, { zone: timeZoneName() })}</Menu.Label>
       </Menu.Dropdown>
     </Menu>
   )

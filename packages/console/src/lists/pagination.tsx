@@ -4,7 +4,7 @@ import { formatDateTime } from '#parts/format.ts'
 import { EmptyState } from '#parts/load-states.tsx'
 import { useFilters } from '#parts/use-filters.ts'
 import { Hint } from '#parts/values.tsx'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import type { ServerList } from './use-list.ts'
 
 const PAGE_SIZES = ['25', '50', '100', '200']
@@ -18,8 +18,8 @@ export function Pagination(props: { count: number; nextCursor: string | null; li
     <Group justify="space-between" className="list-foot">
       <Hint>
         {list.searchedTo && count > 0
-          ? interpolate(t.lists.searchedTo, { time: formatDateTime(list.searchedTo) })
-          : interpolate(t.common.rowsOnPage, { count })}
+          ? formatMessage(t.lists.searchedTo, { time: formatDateTime(list.searchedTo) })
+          : formatMessage(t.common.rowsOnPage, { count })}
       </Hint>
       <Group gap="xs">
         <NativeSelect
@@ -27,7 +27,7 @@ export function Pagination(props: { count: number; nextCursor: string | null; li
           aria-label={t.lists.pageSize}
           value={filters.limit ?? '50'}
           onChange={(event) => setFilters({ limit: event.currentTarget.value })}
-          data={PAGE_SIZES.map((value) => ({ value, label: interpolate(t.lists.perPage, { count: value }) }))}
+          data={PAGE_SIZES.map((value) => ({ value, label: formatMessage(t.lists.perPage, { count: value }) }))}
         />
         {filters.cursor && (
           <Button variant="default" size="xs" onClick={() => setFilters({ cursor: null })}>
@@ -61,7 +61,7 @@ export function SearchedTo({ time, nextCursor }: { time: string; nextCursor: str
   return (
     <EmptyState
       title={isStopped ? t.lists.nothingYet : t.lists.searching}
-      text={interpolate(t.lists.searchedTo, { time: formatDateTime(time) })}
+      text={formatMessage(t.lists.searchedTo, { time: formatDateTime(time) })}
       action={
         <Button variant="default" size="xs" onClick={() => setStopped(!isStopped)}>
           {isStopped ? t.lists.searchOn : t.lists.bulk.stop}

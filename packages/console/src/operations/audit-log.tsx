@@ -16,7 +16,7 @@ import { Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
 import { Facts } from '#parts/values.tsx'
-import { interpolate, language, t } from '#strings/strings.ts'
+import { formatMessage, language, t } from '#strings/strings.ts'
 
 // An action without a label does not compile.
 const ACTION_LABELS: Record<AuditAction, string> = t.audit.actions
@@ -129,7 +129,7 @@ function EntryDetails({ entry, onPerson }: { entry: AuditEntry; onPerson(personI
               entry.actor
             ) : (
               <Anchor key="p" component="button" type="button" size="sm" ta="left" onClick={() => onPerson(personId)}>
-                {interpolate(t.audit.allBy, { name: entry.actor })}
+                {formatMessage(t.audit.allBy, { name: entry.actor })}
               </Anchor>
             ),
           ],

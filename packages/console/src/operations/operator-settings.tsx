@@ -15,7 +15,7 @@ import { SettingsCard } from '#parts/settings-card.tsx'
 import { UnsavedWarning } from '#parts/unsaved.tsx'
 import { Facts, Hint, TextLink } from '#parts/values.tsx'
 import { isOperatorAdmin, useSession } from '#people/sign-in/session.ts'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 
 type Variable = GatewayConfiguration['variables'][number]
 
@@ -79,7 +79,7 @@ function Defaults({ settings, variables }: { settings: OperatorSettingsView; var
   const mayEdit = isOperatorAdmin(useSession())
   const addresses = settingOf(variables, 'OPERATOR_EMAIL')
   const { alertEmailsHint, alertEmailsFrom, alertEmailsPeople } = t.operatorSettings
-  const otherwise = addresses === null ? alertEmailsPeople : interpolate(alertEmailsFrom, { addresses })
+  const otherwise = addresses === null ? alertEmailsPeople : formatMessage(alertEmailsFrom, { addresses })
   return (
     <SettingsCard
       title={t.operatorSettings.defaults}
@@ -99,7 +99,7 @@ function Defaults({ settings, variables }: { settings: OperatorSettingsView; var
           <TextInput
             name="qpsLimit"
             label={t.operatorSettings.qps}
-            description={interpolate(t.operatorSettings.qpsHint, {
+            description={formatMessage(t.operatorSettings.qpsHint, {
               limit: settingOf(variables, 'DEFAULT_QPS_LIMIT') ?? '',
             })}
             defaultValue={settings.newDealerQpsLimit ?? ''}
@@ -133,7 +133,7 @@ function Defaults({ settings, variables }: { settings: OperatorSettingsView; var
 
 function MailCard({ variables }: { variables: Variable[] }) {
   const me = useSession()
-  const send = useChange({ success: interpolate(t.operatorSettings.testSent, { email: me.email }) })
+  const send = useChange({ success: formatMessage(t.operatorSettings.testSent, { email: me.email }) })
   const hasServer = variables.some(({ name, state }) => name === 'SMTP_URL' && state !== 'NOT_SET')
   return (
     <Card

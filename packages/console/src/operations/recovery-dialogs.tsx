@@ -6,7 +6,7 @@ import { EvidenceField } from '#orders/evidence-field.tsx'
 import { ChangeDialog, Dialog } from '#parts/dialog.tsx'
 import { valueColumn } from '#parts/list-columns.tsx'
 import { List } from '#parts/record-list.tsx'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 
 export type Part<Name extends keyof RecoveryView> = RecoveryView[Name] extends (infer Row)[] ? Row : never
 
@@ -46,7 +46,7 @@ const CSV_HEADER = 'iccid'
 function ReleaseDialog(props: { dealer: Part<'dealers'> | 'all'; doubts: string[]; onClose(): void }) {
   const { dealer, doubts, onClose } = props
   const title =
-    dealer === 'all' ? t.recovery.releaseAll : interpolate(t.recovery.releaseOf, { dealer: dealer.clientName })
+    dealer === 'all' ? t.recovery.releaseAll : formatMessage(t.recovery.releaseOf, { dealer: dealer.clientName })
   return (
     <ChangeDialog
       title={title}
@@ -78,7 +78,7 @@ function ReleaseDialog(props: { dealer: Part<'dealers'> | 'all'; doubts: string[
 /** Matches a dealer's list, and shows what the database does not know. */
 function ListDialog({ dealer, onClose }: { dealer: Part<'dealers'>; onClose(): void }) {
   const [matches, setMatches] = useState<ListMatches>()
-  const title = interpolate(t.recovery.matchListOf, { dealer: dealer.clientName })
+  const title = formatMessage(t.recovery.matchListOf, { dealer: dealer.clientName })
   if (matches) return <MatchesDialog {...{ title, matches, onClose }} />
   return (
     <ChangeDialog<ListMatches>
@@ -108,7 +108,7 @@ function MatchesDialog(props: { title: string; matches: ListMatches; onClose(): 
       onSubmit={onClose}
     >
       <Text size="sm" role="status">
-        {interpolate(t.recovery.matchCount, { known: matches.known, all: matches.orders })}
+        {formatMessage(t.recovery.matchCount, { known: matches.known, all: matches.orders })}
       </Text>
       {matches.unknown.length > 0 && (
         <List<ListMatches['unknown'][number]>
@@ -135,7 +135,7 @@ function DecideDialog({ transaction, onClose }: { transaction: Part<'transaction
   const [isAll, setIsAll] = useState(false)
   return (
     <ChangeDialog
-      title={interpolate(t.recovery.decideOf, { transactionId })}
+      title={formatMessage(t.recovery.decideOf, { transactionId })}
       submit={t.recovery.decide}
       success={t.recovery.decided}
       onClose={onClose}
@@ -183,7 +183,7 @@ function SettleDialog({ supplier, iccid, onClose }: { supplier: string; iccid?: 
   const [part, setPart] = useState<string>()
   return (
     <ChangeDialog
-      title={interpolate(t.recovery.settleOf, { of: iccid ?? supplier })}
+      title={formatMessage(t.recovery.settleOf, { of: iccid ?? supplier })}
       submit={t.recovery.settle}
       success={t.recovery.settled}
       onClose={onClose}

@@ -4,7 +4,7 @@ import { actionsColumn, countColumn, moneyColumn, RowButton, timeColumn, valueCo
 import { Card } from '#parts/page.tsx'
 import { type Column, List } from '#parts/record-list.tsx'
 import { Hint } from '#parts/values.tsx'
-import { interpolate, plural, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import type { Doing, Part } from './recovery-dialogs.tsx'
 
 type Act = ((doing: Doing) => void) | undefined
@@ -45,7 +45,9 @@ export function Suppliers({ listProps, rows, act }: ActingProps<'suppliers'>) {
 }
 
 function supplierState({ state, unreadable }: Part<'suppliers'>): string {
-  return state === 'COMPARED' && unreadable > 0 ? plural(t.recovery.unreadable, unreadable) : t.recovery.states[state]
+  return state === 'COMPARED' && unreadable > 0
+    ? formatMessage(t.recovery.unreadable, { count: unreadable })
+    : t.recovery.states[state]
 }
 
 export function OpenOrders({ listProps, rows }: SectionsProps<'openOrders'>) {
@@ -235,7 +237,7 @@ export function Credits({ recovery, act }: { recovery: NonNullable<RecoveryView[
   return (
     <Card title={t.recovery.creditsTitle}>
       <Text size="sm">
-        {evidence === null ? t.recovery.credits : interpolate(t.recovery.creditsSettled, { evidence })}
+        {evidence === null ? t.recovery.credits : formatMessage(t.recovery.creditsSettled, { evidence })}
       </Text>
       {act && evidence === null && (
         <Group mt="sm">
@@ -257,7 +259,9 @@ export function Accepted({ listProps, rows }: { listProps: ListState; rows: Part
       columns={[
         timeColumn('acceptedAt', t.recovery.at),
         valueColumn('tenantIds', t.recovery.dealers.title, (row) =>
-          row.tenantIds === null ? t.recovery.acceptedAll : plural(t.recovery.acceptedSome, row.tenantIds.length),
+          row.tenantIds === null
+            ? t.recovery.acceptedAll
+            : formatMessage(t.recovery.acceptedSome, { count: row.tenantIds.length }),
         ),
         valueColumn('because', t.recovery.because, (row) => row.because, { wraps: true }),
         valueColumn('doubts', t.recovery.doubt, (row) => row.doubts.join(' '), { wraps: true }),

@@ -6,7 +6,7 @@ import { formatDateTime } from '#parts/format.ts'
 import { Page } from '#parts/page.tsx'
 import { Hint } from '#parts/values.tsx'
 import { isOperatorAdmin, useSession } from '#people/sign-in/session.ts'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { type Doing, RecoveryDialog } from './recovery-dialogs.tsx'
 import {
   Accepted,
@@ -46,13 +46,13 @@ export function RecoveryPage() {
       {recovery === null && <Alert color="green">{t.recovery.none}</Alert>}
       {recovery && (
         <Alert color="orange" role="alert">
-          {interpolate(recovery.preparedAt === null ? t.recovery.unprepared : t.recovery.active, {
+          {formatMessage(recovery.preparedAt === null ? t.recovery.unprepared : t.recovery.active, {
             from: formatDateTime(recovery.backupStartedAt),
             to: formatDateTime(recovery.restoredAt),
           })}
         </Alert>
       )}
-      {data && data.omitted > 0 && <Hint>{interpolate(t.recovery.omitted, { omitted: data.omitted })}</Hint>}
+      {data && data.omitted > 0 && <Hint>{formatMessage(t.recovery.omitted, { omitted: data.omitted })}</Hint>}
       {!isOver && <Suppliers {...{ listProps, act }} rows={data?.suppliers} />}
       {!isOver && <OpenOrders listProps={listProps} rows={data?.openOrders} />}
       <OpenActions listProps={listProps} rows={data?.openActions} />

@@ -3,7 +3,7 @@ import { Alert, Button, Group, Progress, Text } from '@mantine/core'
 import { useEffect, useState } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'
 import { Dialog } from '#parts/dialog.tsx'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 
 const FILLING_MS = 500
 
@@ -27,7 +27,7 @@ export function TrialData({ isOffered, onKnown }: { isOffered: boolean; onKnown(
     <Alert color="blue" title={t.trialData.title} data-trial={data.state}>
       <Group justify="space-between" gap="sm">
         <Text size="sm" maw={720}>
-          {add.error?.message ?? interpolate(t.trialData.texts[data.state], { dealers: data.dealers })}
+          {add.error?.message ?? formatMessage(t.trialData.texts[data.state], { dealers: data.dealers })}
         </Text>
         <Group gap="xs">
           {data.state !== 'READY' && (
@@ -62,7 +62,7 @@ export function TrialData({ isOffered, onKnown }: { isOffered: boolean; onKnown(
           remove.mutate({ method: 'DELETE', path: '/trial-data' }, { onSuccess: () => setDialogOpen(false) })
         }
       >
-        <Text size="sm">{interpolate(t.trialData.removeText, { dealers: data.dealers })}</Text>
+        <Text size="sm">{formatMessage(t.trialData.removeText, { dealers: data.dealers })}</Text>
       </Dialog>
     </Alert>
   )

@@ -1,6 +1,6 @@
 import { FileInput, Textarea } from '@mantine/core'
 import { useState } from 'react'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 
 /** The console API's limit for eSIMs that settle an order: a hundred of them need a fifth of it. */
 const LENGTH_MAX = 100_000
@@ -12,7 +12,7 @@ export function CsvField(props: { label: string; hint: string; lengthMax?: numbe
   const [fileError, setFileError] = useState<string>()
   async function read(file: File | null) {
     const isTooLong = (file?.size ?? 0) > lengthMax
-    setFileError(isTooLong ? interpolate(t.orders.csvTooLong, { max: lengthMax }) : undefined)
+    setFileError(isTooLong ? formatMessage(t.orders.csvTooLong, { max: lengthMax }) : undefined)
     if (!file || isTooLong) return
     try {
       setCsv(new TextDecoder('utf-8', { fatal: true }).decode(await file.arrayBuffer()))

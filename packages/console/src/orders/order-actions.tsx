@@ -5,7 +5,7 @@ import type { MoreAction } from '#design/record.tsx'
 import { ChangeDialog, ReasonField } from '#parts/dialog.tsx'
 import { formatMoney } from '#parts/format.ts'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { EvidenceField } from './evidence-field.tsx'
 import { itemsUnderReview, ResolveOrder } from './resolve-order.tsx'
 
@@ -34,7 +34,7 @@ export function useOrderActions(order: OrderDetail | undefined): {
     more: waitsForSupplier(order)
       ? [
           {
-            label: interpolate(t.orders.cancelAndRefund, { amount: refund }),
+            label: formatMessage(t.orders.cancelAndRefund, { amount: refund }),
             isDangerous: true,
             onClick: () => setOpen('cancel'),
           },
@@ -60,7 +60,7 @@ function CancelOrder({ order, amount, onClose }: { order: OrderDetail; amount: s
     <ChangeDialog
       title={`${t.orders.cancel}: ${order.transactionId}`}
       onClose={onClose}
-      submit={interpolate(t.orders.cancelAndRefund, { amount })}
+      submit={formatMessage(t.orders.cancelAndRefund, { amount })}
       danger
       success={t.orders.cancelled}
       request={(body) => ({ method: 'POST', path: `/tenants/${order.tenantId}/orders/${order.orderNo}/cancel`, body })}

@@ -8,7 +8,7 @@ import { StateSentence } from '#design/record.tsx'
 import { formatMoney, formatTime } from '#parts/format.ts'
 import type { StatusTone } from '#parts/values.tsx'
 import { canEdit, canOperate, isOperator, useSession } from '#people/sign-in/session.ts'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { AskOperator, OperatorAnswers } from '#tenants/operator-contact.tsx'
 import { orderNumber } from './order-number.tsx'
 
@@ -53,14 +53,14 @@ function endOf(order: OrderDetail): { tone: StatusTone; title: string; text?: Re
     count: items.length,
   }
   const reason = items.find(({ failureReason }) => failureReason !== null)?.failureReason ?? undefined
-  const refund = refundedAmount > 0 ? interpolate(texts.refunded, parts) : undefined
+  const refund = refundedAmount > 0 ? formatMessage(texts.refunded, parts) : undefined
   if (orderStatus === 'DELIVERED')
-    return { tone: 'ok', title: interpolate(texts.delivered, parts), text: refund ?? texts.nothingToDo }
+    return { tone: 'ok', title: formatMessage(texts.delivered, parts), text: refund ?? texts.nothingToDo }
   if (orderStatus === 'PARTIALLY_DELIVERED')
-    return { tone: 'warn', title: interpolate(texts.partly, parts), text: joined(refund, reason) }
+    return { tone: 'warn', title: formatMessage(texts.partly, parts), text: joined(refund, reason) }
   if (orderStatus === 'FAILED')
-    return { tone: 'bad', title: interpolate(texts.failed, parts), text: joined(refund, reason) }
-  if (orderStatus === 'CANCELLED') return { tone: 'off', title: interpolate(texts.cancelled, parts), text: refund }
+    return { tone: 'bad', title: formatMessage(texts.failed, parts), text: joined(refund, reason) }
+  if (orderStatus === 'CANCELLED') return { tone: 'off', title: formatMessage(texts.cancelled, parts), text: refund }
   return { tone: 'busy', title: texts.underWay, text: texts.nothingToDo }
 }
 
@@ -94,13 +94,13 @@ function sentences(waiting: NonNullable<OrderDetail['waiting']>, toOperator: boo
   const first = (isNamed ? texts.operator : texts.dealer)[reason]
   const isAsked = reason === 'NO_ANSWER' || reason === 'NOT_BOUGHT'
   return [
-    interpolate(first, { supplier: supplier ?? '', since: formatTime(since) }),
+    formatMessage(first, { supplier: supplier ?? '', since: formatTime(since) }),
     ...(nextAskAt !== null && reason !== 'NOT_ASKED'
-      ? [interpolate(texts.askAt, { time: formatTime(nextAskAt) })]
+      ? [formatMessage(texts.askAt, { time: formatTime(nextAskAt) })]
       : isAsked
         ? [texts.askNow]
         : []),
-    reviewAt === null ? texts.moneySafe : interpolate(texts.moneySafeUntil, { time: formatTime(reviewAt) }),
+    reviewAt === null ? texts.moneySafe : formatMessage(texts.moneySafeUntil, { time: formatTime(reviewAt) }),
   ]
 }
 

@@ -18,7 +18,7 @@ import { formatDuration, formatMoney } from '#parts/format.ts'
 import { Card } from '#parts/page.tsx'
 import { Timestamp, TimeZone } from '#parts/values.tsx'
 import { isOperator, useSession } from '#people/sign-in/session.ts'
-import { interpolate, plural, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { AddNote, NoteText, type NoteView } from '#tenants/notes.tsx'
 import { attemptResult } from '#webhooks/event.tsx'
 import { type FoldedStep, foldSteps, formatItemNos } from './fold-steps.ts'
@@ -94,7 +94,8 @@ function stepItem(line: FoldedStep, index: number, order: OrderDetail) {
         {line.count > 1 && (
           <span data-repeats={line.count}>
             {' · '}
-            {plural(t.orders.timelineRepeats, line.count)} <Timestamp time={line.until} format="exact" />
+            {formatMessage(t.orders.timelineRepeats, { count: line.count })}{' '}
+            <Timestamp time={line.until} format="exact" />
           </span>
         )}
       </Text>
@@ -115,23 +116,23 @@ function stepTitle({ step, itemNos }: FoldedStep, order: OrderDetail): string {
       return labelFor(t.orders.timelineStatuses, step.orderStatus)
     case 'DEBIT':
     case 'REFUND':
-      return interpolate(t.orders.timelineSteps[step.kind], {
+      return formatMessage(t.orders.timelineSteps[step.kind], {
         amount: formatMoney(step.amount ?? 0, order.currencyCode),
       })
     case 'ATTEMPT':
-      return interpolate(labelFor(t.orders.timelineAttempts, attemptName(step, itemNos)), {
+      return formatMessage(labelFor(t.orders.timelineAttempts, attemptName(step, itemNos)), {
         supplier: step.supplier ?? '',
         item: formatItemNos(itemNos),
       })
     case 'EVENT':
-      return interpolate(t.orders.timelineSteps.EVENT, { type: labelFor(t.webhooks.types, step.notifyType) })
+      return formatMessage(t.orders.timelineSteps.EVENT, { type: labelFor(t.webhooks.types, step.notifyType) })
     case 'DELIVERY':
-      return interpolate(t.orders.timelineSteps.DELIVERY, {
+      return formatMessage(t.orders.timelineSteps.DELIVERY, {
         type: labelFor(t.webhooks.types, eventTypeOf(step, order)),
         result: attemptResult({ outcome: step.outcome ?? '', httpStatus: step.httpStatus ?? null }),
       })
     case 'DECISION':
-      return interpolate(t.orders.timelineSteps.DECISION, {
+      return formatMessage(t.orders.timelineSteps.DECISION, {
         action: labelFor(t.audit.actions, step.action),
         actor: step.actor ?? '',
       })
@@ -166,8 +167,8 @@ function stepDetail(step: TimelineStep, order: OrderDetail) {
     case 'DEBIT':
     case 'REFUND':
       return joinParts(
-        interpolate(t.orders.balanceAfter, { amount: formatMoney(step.balanceAfter ?? 0, order.currencyCode) }),
-        step.itemNo ? interpolate(t.orders.esimNumber, { item: step.itemNo }) : undefined,
+        formatMessage(t.orders.balanceAfter, { amount: formatMoney(step.balanceAfter ?? 0, order.currencyCode) }),
+        step.itemNo ? formatMessage(t.orders.esimNumber, { item: step.itemNo }) : undefined,
         step.reason,
       )
     case 'ATTEMPT':

@@ -15,7 +15,7 @@ import { List } from '#parts/record-list.tsx'
 import { Amount, Copyable, Facts, Hint, Status, TechnicalDetails, TextLink, Timestamp } from '#parts/values.tsx'
 import { canSend, isOperator, useSession } from '#people/sign-in/session.ts'
 import { Margin } from '#sales/margin.tsx'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { DealerName } from '#tenants/dealer-name.tsx'
 import { useOrderActions } from './order-actions.tsx'
 import { orderNumber } from './order-number.tsx'
@@ -45,7 +45,7 @@ export function OrderPage() {
   const isTopUp = order.orderType === 'TOPUP'
   return (
     <Page
-      title={interpolate(t.orders.titleOf, { number: orderNumber(order) })}
+      title={formatMessage(t.orders.titleOf, { number: orderNumber(order) })}
       back={{ to: '/orders', label: t.orders.title }}
       mark={
         <>

@@ -3,7 +3,7 @@ import { Checkbox, Fieldset, Radio, Stack, Switch, Text, TextInput } from '@mant
 import { useState } from 'react'
 import { ChangeDialog } from '#parts/dialog.tsx'
 import { formatMoney } from '#parts/format.ts'
-import { interpolate, plural, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { CsvField } from './csv-field.tsx'
 import { EvidenceField } from './evidence-field.tsx'
 
@@ -75,7 +75,10 @@ export function itemsUnderReview(order: OrderDetail): OrderItem[] {
 function submitLabel(order: OrderDetail, chosen: OrderItem[], verdict: Verdict | undefined): string {
   if (verdict === undefined || chosen.length === 0) return t.orders.resolve
   const sum = chosen.reduce((total, item) => total + item.price, 0)
-  return plural(t.orders.resolveAs[verdict], chosen.length, { amount: formatMoney(sum, order.currencyCode) })
+  return formatMessage(t.orders.resolveAs[verdict], {
+    count: chosen.length,
+    amount: formatMoney(sum, order.currencyCode),
+  })
 }
 
 function ItemChoice(props: {
@@ -91,7 +94,7 @@ function ItemChoice(props: {
     <Stack gap="xs">
       {items.length > 1 && (
         <Checkbox
-          label={interpolate(t.orders.selectAll, { count: items.length })}
+          label={formatMessage(t.orders.selectAll, { count: items.length })}
           checked={isAll}
           indeterminate={!isAll && value.length > 0}
           onChange={() => onChange(isAll ? [] : items.map((item) => item.itemNo))}
@@ -132,7 +135,7 @@ function DeliveredEsims({ chosen }: { chosen: OrderItem[] }) {
         <CsvField label={t.orders.csv} hint={t.orders.csvHint} />
       ) : (
         chosen.map(({ itemNo }) => (
-          <Fieldset key={itemNo} legend={interpolate(t.orders.esimNumber, { item: itemNo })}>
+          <Fieldset key={itemNo} legend={formatMessage(t.orders.esimNumber, { item: itemNo })}>
             <Stack gap="xs">
               <TextInput name={`iccid-${itemNo}`} label={t.esims.iccid} inputMode="numeric" required maxLength={22} />
               <TextInput

@@ -4,7 +4,7 @@ import type { ReactNode } from 'react'
 import { useCallback, useContext, useSyncExternalStore } from 'react'
 import { ApiError, consoleBase } from '#api/call-api.ts'
 import { isOperator, SessionContext } from '#people/sign-in/session.ts'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 
 export function Loading() {
   return (
@@ -63,7 +63,7 @@ export function NoAccessText() {
   if (!me) return null
   const { noAccessDealer, noAccessOperator, noAccessView } = t.errors
   const text = me.viewOnly ? noAccessView : isOperator(me) ? noAccessOperator : noAccessDealer
-  return <>{interpolate(text, { role: t.roles[me.role] })}</>
+  return <>{formatMessage(text, { role: t.roles[me.role] })}</>
 }
 
 /** Queries that show data from an earlier read because the latest one failed. */
@@ -94,7 +94,7 @@ export function StaleAlert() {
   return (
     <Alert color="orange" role="status" py="xs">
       <Group justify="space-between" gap="sm">
-        <Text size="sm">{interpolate(t.errors.stale, { reason: error.message })}</Text>
+        <Text size="sm">{formatMessage(t.errors.stale, { reason: error.message })}</Text>
         <Button size="xs" variant="default" onClick={() => client.refetchQueries(STALE)}>
           {t.common.retry}
         </Button>

@@ -5,7 +5,7 @@ import { type ReactNode, useEffect, useRef } from 'react'
 import { consoleName } from '#brands/shown-brand.ts'
 import { DocsLink } from '#docs/docs-link.tsx'
 import { neighboursOf } from '#lists/neighbours.ts'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { EmptyState, NoAccessText, StaleAlert } from './load-states.tsx'
 
 interface PageProps {
@@ -70,7 +70,7 @@ function WayBack({ to, label }: { to: string; label: string }) {
       {near && (
         <Group gap={4} component="nav" aria-label={t.lists.neighbours}>
           <Text size="xs" c="dimmed">
-            {interpolate(t.lists.position, { position: near.position, count: near.count })}
+            {formatMessage(t.lists.position, { position: near.position, count: near.count })}
           </Text>
           <Neighbour to={near.previous} label={t.lists.previous} Icon={IconChevronUp} />
           <Neighbour to={near.next} label={t.lists.next} Icon={IconChevronDown} />

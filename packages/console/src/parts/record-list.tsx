@@ -12,7 +12,7 @@ import { Pagination, SearchedTo } from '#lists/pagination.tsx'
 import SortChoice from '#lists/sort-choice.tsx'
 import { type Sorting, useLocalSorting, useServerSorting } from '#lists/sorting.ts'
 import type { ServerList } from '#lists/use-list.ts'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { EmptyState, LoadError } from './load-states.tsx'
 import { useFilters } from './use-filters.ts'
 import { ColumnCurrency } from './values.tsx'
@@ -252,7 +252,7 @@ function HeadCell<Row>(props: { column: Column<Row>; sorting: Sorting; currency:
   return (
     <Table.Th ta={textAlign} scope="col" {...(direction && { 'aria-sort': direction })}>
       <Tooltip
-        label={isPossible ? interpolate(t.lists.sortBy, { column: column.title }) : t.lists.tooManyToSort}
+        label={isPossible ? formatMessage(t.lists.sortBy, { column: column.title }) : t.lists.tooManyToSort}
         multiline
         maw={260}
       >

@@ -2,7 +2,7 @@ import { ActionIcon, Anchor, Code, CopyButton, Group, SimpleGrid, Text, Tooltip 
 import { IconCheck, IconCopy } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
 import { createContext, type ReactNode, useContext } from 'react'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import {
   formatDateTime,
   formatRelativeTime,
@@ -28,7 +28,7 @@ export function Timestamp(props: { time: string | null | undefined; format?: 're
 export function TimeZone() {
   return (
     <Text size="sm" c="dimmed" data-zone>
-      {interpolate(t.lists.timesIn, { zone: timeZoneName() })}
+      {formatMessage(t.lists.timesIn, { zone: timeZoneName() })}
     </Text>
   )
 }

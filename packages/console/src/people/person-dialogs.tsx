@@ -2,7 +2,7 @@ import type { PersonRow } from '@dealer-esim/gateway/http/console/people/people.
 import { Alert, Select, Text, TextInput } from '@mantine/core'
 import { ChangeDialog, ShownOnce } from '#parts/dialog.tsx'
 import { Copyable } from '#parts/values.tsx'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { ReauthenticationFields } from './sign-in/reauthenticate.tsx'
 
 export type OpenDialog =
@@ -75,7 +75,7 @@ export function ShowLink({
       file={{ name: 'link.txt', text: `${email}\n${link}` }}
     >
       <Alert color="orange">
-        {interpolate(t.people.linkText, { email })} {mailed && interpolate(t.people.linkMailed, { email })}
+        {formatMessage(t.people.linkText, { email })} {mailed && formatMessage(t.people.linkMailed, { email })}
       </Alert>
       <Copyable value={link} label={title} />
     </ShownOnce>

@@ -8,7 +8,7 @@ import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
 import { Amount, Status } from '#parts/values.tsx'
 import { canOperate, isOperator, useSession } from '#people/sign-in/session.ts'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { DealerSection, useTenant } from '#tenants/dealer.tsx'
 import { OwnPriceDialog } from './own-price.tsx'
 import { PriceAssignment } from './price-assignment.tsx'
@@ -28,7 +28,7 @@ export function DealerPricesPage() {
   const currency = (list.answer as TenantPrices | undefined)?.currencyCode ?? ''
   const empty = {
     title: t.prices.noPrices,
-    text: isForOperator ? interpolate(t.prices.noPricesText, { currency }) : t.prices.noPricesDealer,
+    text: isForOperator ? formatMessage(t.prices.noPricesText, { currency }) : t.prices.noPricesDealer,
   }
   return (
     <DealerSection title={t.prices.title} text={t.prices.dealerText}>

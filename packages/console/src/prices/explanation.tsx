@@ -7,7 +7,7 @@ import { figureColumn } from '#parts/list-columns.tsx'
 import { LoadError, Loading } from '#parts/load-states.tsx'
 import { List } from '#parts/record-list.tsx'
 import { Amount } from '#parts/values.tsx'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { ruleText } from './plan-rule-text.ts'
 
 type Step = PriceExplanation['steps'][number]
@@ -60,6 +60,6 @@ function stepText({ source, planName, rule }: Step): string {
 function costText(price: number | null, cost: number | null, currency: string): string {
   if (cost === null) return t.prices.costUnknown
   const shown = formatMoney(cost, currency)
-  if (price === null) return interpolate(t.prices.costOnly, { cost: shown })
-  return interpolate(t.prices.costAndMargin, { cost: shown, margin: formatMoney(price - cost, currency) })
+  if (price === null) return formatMessage(t.prices.costOnly, { cost: shown })
+  return formatMessage(t.prices.costAndMargin, { cost: shown, margin: formatMoney(price - cost, currency) })
 }

@@ -9,7 +9,7 @@ import { ChangeDialog } from '#parts/dialog.tsx'
 import { Card } from '#parts/page.tsx'
 import { Hint, TextLink } from '#parts/values.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { GROUPS, groupPath, PLANS, planPath } from './price-paths.ts'
 
 type Kind = 'plan' | 'group'
@@ -128,7 +128,7 @@ function PresentAssignment({ kind, tenantId }: { kind: Kind; tenantId: string })
   const { data } = useApi<PriceAssignment>(`/tenants/${tenantId}/price-assignment`)
   const present = kind === 'plan' ? data?.planName : data?.groupName
   if (!present) return null
-  return <Text size="sm">{interpolate(t.prices.leaves, { name: present })}</Text>
+  return <Text size="sm">{formatMessage(t.prices.leaves, { name: present })}</Text>
 }
 
 interface Dealer {
@@ -157,7 +157,7 @@ function DealersCard({ list: { tenants, tenantCount }, emptyText, actions, deale
         </Group>
       ))}
       {tenants.length < tenantCount && (
-        <Hint>{interpolate(t.prices.firstOf, { count: tenants.length, all: tenantCount })}</Hint>
+        <Hint>{formatMessage(t.prices.firstOf, { count: tenants.length, all: tenantCount })}</Hint>
       )}
     </Card>
   )
@@ -188,7 +188,7 @@ export function AssignedDealers({ kind, name, list }: { kind: Kind; name: string
         dealerAction={({ tenantId, clientName }) => (
           <CloseButton
             size="sm"
-            aria-label={interpolate(texts.remove, { name: clientName })}
+            aria-label={formatMessage(texts.remove, { name: clientName })}
             disabled={remove.isPending}
             onClick={() => remove.mutate(assignmentOf(kind, tenantId, null))}
           />

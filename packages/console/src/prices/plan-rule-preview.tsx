@@ -7,7 +7,7 @@ import { figureColumn } from '#parts/list-columns.tsx'
 import { ErrorText } from '#parts/load-states.tsx'
 import { List } from '#parts/record-list.tsx'
 import { Amount, Hint } from '#parts/values.tsx'
-import { interpolate, plural, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 
 type Line = RulePreview['lines'][number]
 
@@ -24,19 +24,19 @@ export function ShownPreview({ preview }: { preview: RulePreview }) {
   return (
     <Stack gap="xs" data-preview ref={shown}>
       <Text size="sm" role="status">
-        {interpolate(t.prices.previewCounts, counts)}{' '}
-        {interpolate(t.prices.previewDirections, { cheaper: formatCount(cheaper), dearer: formatCount(dearer) })}{' '}
-        {plural(t.prices.previewDealers, dealers, { currency: currencyCode })}
+        {formatMessage(t.prices.previewCounts, counts)}{' '}
+        {formatMessage(t.prices.previewDirections, { cheaper: formatCount(cheaper), dearer: formatCount(dearer) })}{' '}
+        {formatMessage(t.prices.previewDealers, { count: dealers, currency: currencyCode })}
       </Text>
-      {belowCost > 0 && <ErrorText>{plural(t.prices.previewLosses, belowCost)}</ErrorText>}
+      {belowCost > 0 && <ErrorText>{formatMessage(t.prices.previewLosses, { count: belowCost })}</ErrorText>}
       {unknownCosts > 0 && (
         <Alert color="orange" data-unknown-costs>
-          {plural(t.prices.previewUnknownCosts, unknownCosts, { currency: currencyCode })}
+          {formatMessage(t.prices.previewUnknownCosts, { count: unknownCosts, currency: currencyCode })}
         </Alert>
       )}
       {otherDealers > 0 && (
         <Alert color="orange" data-other-dealers>
-          {plural(t.prices.previewOtherDealers, otherDealers)}
+          {formatMessage(t.prices.previewOtherDealers, { count: otherDealers })}
         </Alert>
       )}
       {lines.length > 0 && (
@@ -59,7 +59,7 @@ export function ShownPreview({ preview }: { preview: RulePreview }) {
           ]}
         />
       )}
-      {lines.length < changed && <Hint>{interpolate(t.prices.firstOf, { count: lines.length, all: changed })}</Hint>}
+      {lines.length < changed && <Hint>{formatMessage(t.prices.firstOf, { count: lines.length, all: changed })}</Hint>}
     </Stack>
   )
 }

@@ -1,32 +1,32 @@
 import type { PlanRule } from '@dealer-esim/gateway/http/console/prices/plan-rule.ts'
 import { formatMoney, formatTime } from '#parts/format.ts'
-import { interpolate, locale, t } from '#strings/strings.ts'
+import { formatMessage, locale, t } from '#strings/strings.ts'
 
 const countries = new Intl.DisplayNames(locale, { type: 'region', fallback: 'code' })
 
 /** The packages of a rule. */
 export function packagesText({ packageCode, locationCode, supplier }: PlanRule): string {
   if (packageCode !== null) return packageCode
-  if (supplier !== null) return interpolate(t.prices.ofSupplier, { supplier })
+  if (supplier !== null) return formatMessage(t.prices.ofSupplier, { supplier })
   if (locationCode === null) return t.prices.everyPackage
   if (locationCode === '!RG') return t.prices.regionalPackages
   if (locationCode === '!GL') return t.prices.globalPackages
-  return interpolate(t.prices.ofCountry, { country: countries.of(locationCode) ?? locationCode })
+  return formatMessage(t.prices.ofCountry, { country: countries.of(locationCode) ?? locationCode })
 }
 
 export function valueText({ percent, basis, rounding, price, currencyCode }: PlanRule): string {
   if (price !== null) return formatMoney(price, currencyCode ?? '')
   const text = basis === 'COST' ? t.prices.percentOnCost : t.prices.percentOnList
-  const rounded = rounding === 'none' ? '' : `, ${interpolate(t.prices.roundedTo, { rounding })}`
-  return interpolate(text, { percent: percent ?? '' }) + rounded
+  const rounded = rounding === 'none' ? '' : `, ${formatMessage(t.prices.roundedTo, { rounding })}`
+  return formatMessage(text, { percent: percent ?? '' }) + rounded
 }
 
 /** The validity of a rule; undefined: always. */
 export function validityText({ validFrom, validUntil }: PlanRule): string | undefined {
   const parts = { from: validFrom ? formatTime(validFrom) : '', until: validUntil ? formatTime(validUntil) : '' }
-  if (validFrom && validUntil) return interpolate(t.prices.fromUntil, parts)
-  if (validFrom) return interpolate(t.prices.fromOn, parts)
-  return validUntil ? interpolate(t.prices.until, parts) : undefined
+  if (validFrom && validUntil) return formatMessage(t.prices.fromUntil, parts)
+  if (validFrom) return formatMessage(t.prices.fromOn, parts)
+  return validUntil ? formatMessage(t.prices.until, parts) : undefined
 }
 
 /** A whole rule in one line. */

@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { useChange } from '#api/use-api.ts'
 import { Dialog } from '#parts/dialog.tsx'
 import { isCurrencyCode } from '#parts/form-values.ts'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { apiPath } from './plan-or-group.tsx'
 import { ShownPreview } from './plan-rule-preview.tsx'
 import { packagesText, valueText } from './plan-rule-text.ts'
@@ -15,7 +15,7 @@ const KEY_MEMBERS = ['packageCode', 'locationCode', 'supplier', 'currencyCode', 
 /** Removes a rule, after showing what that changes. */
 export function RemoveRule({ planName, rule }: { planName: string; rule: PlanRule }) {
   const [open, setOpen] = useState(false)
-  const title = interpolate(t.prices.removeRule, { what: `${packagesText(rule)}, ${valueText(rule)}` })
+  const title = formatMessage(t.prices.removeRule, { what: `${packagesText(rule)}, ${valueText(rule)}` })
   return (
     <>
       <Button size="compact-xs" variant="default" aria-label={title} onClick={() => setOpen(true)}>

@@ -11,7 +11,7 @@ import { Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
 import { isOperatorAdmin, useSession } from '#people/sign-in/session.ts'
-import { interpolate, locale, plural, t } from '#strings/strings.ts'
+import { formatMessage, locale, t } from '#strings/strings.ts'
 import { ADD_SUPPLIER } from '#suppliers/supplier-paths.ts'
 import { CostHistory } from './cost-history.tsx'
 import { SyncCard } from './sync-card.tsx'
@@ -112,17 +112,17 @@ function placesText(countries: string[]): string {
   if (countries.length > 0 && countries.every(isRegion))
     return countries.map((code) => code.slice(REGION.length)).join(', ')
   if (countries.length === 1) return countryNames.of(countries[0] ?? '') ?? ''
-  return plural(t.catalogue.countries, countries.length)
+  return formatMessage(t.catalogue.countries, { count: countries.length })
 }
 
 function dataText({ volume, isDayPass }: SupplierProductRow): string {
   if (volume === null) return t.catalogue.unlimited
   const size = formatVolume(volume)
-  return isDayPass ? interpolate(t.catalogue.perDay, { volume: size }) : size
+  return isDayPass ? formatMessage(t.catalogue.perDay, { volume: size }) : size
 }
 
 function soldText(packageCodes: string[]): string {
   const [first = '–'] = packageCodes
   if (packageCodes.length < 2) return first
-  return interpolate(t.catalogue.andMore, { first, count: packageCodes.length - 1 })
+  return formatMessage(t.catalogue.andMore, { first, count: packageCodes.length - 1 })
 }

@@ -6,7 +6,7 @@ import { type ApiError, call } from '#api/call-api.ts'
 import { PackageName } from '#catalogue/package-name.tsx'
 import { formatMoney, formatPercent } from '#parts/format.ts'
 import { Amount, Hint } from '#parts/values.tsx'
-import { interpolate, plural, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 
 /** How long after the last key press the effect of the typed rule is requested. */
 const TYPING_MS = 400
@@ -38,13 +38,14 @@ function EffectFigures({ effect }: { effect: SaleRuleEffect }) {
   return (
     <Stack gap="md">
       <Text fw={600}>
-        {plural(texts.summary, packages, {
+        {formatMessage(texts.summary, {
+          count: packages,
           price: formatMoney(lowestPrice, currencyCode),
           lowest: percent(lowestMargin),
           highest: percent(highestMargin),
         })}
       </Text>
-      <Hint>{interpolate(texts.median, { margin: percent(medianMargin) })}</Hint>
+      <Hint>{formatMessage(texts.median, { margin: percent(medianMargin) })}</Hint>
       {examples.map(({ name, locationCodes, cost, price, margin }) => (
         <div key={`${name} ${price}`}>
           <PackageName name={name} location={locationCodes[0] ?? ''} more={locationCodes.length - 1} />
@@ -53,7 +54,7 @@ function EffectFigures({ effect }: { effect: SaleRuleEffect }) {
               <Amount value={price} currency={currencyCode} />
             </Text>
             <Hint>
-              {interpolate(texts.example, { cost: formatMoney(cost, currencyCode), margin: percent(margin) })}
+              {formatMessage(texts.example, { cost: formatMoney(cost, currencyCode), margin: percent(margin) })}
             </Hint>
           </Group>
         </div>

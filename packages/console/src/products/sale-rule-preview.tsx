@@ -10,7 +10,7 @@ import { ErrorText, LoadError, Loading } from '#parts/load-states.tsx'
 import { Card, Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { Hint } from '#parts/values.tsx'
-import { interpolate, plural, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { RULES } from './product-paths.ts'
 import { skippedTexts } from './skipped-texts.ts'
 
@@ -22,7 +22,7 @@ export function RulePreviewPage() {
   const load = useChange<SaleRulePreview>({ quiet: true })
   const apply = useChange<{ added: number; changed: number }>({
     quiet: true,
-    success: ({ added, changed }) => interpolate(t.rulePreview.done, { added, changed }),
+    success: ({ added, changed }) => formatMessage(t.rulePreview.done, { added, changed }),
   })
   const [kind, setKind] = useState<PreviewLine['change']>()
   const { mutate } = load
@@ -53,7 +53,7 @@ export function RulePreviewPage() {
               )
             }
           >
-            {plural(t.rulePreview.apply, changes)}
+            {formatMessage(t.rulePreview.apply, { count: changes })}
           </Button>
         </>
       }
@@ -115,21 +115,23 @@ function Summary(props: {
       </SimpleGrid>
       <Hint>
         {[
-          plural(t.rulePreview.products, preview.products),
-          interpolate(t.rulePreview.unselected, { count: formatCount(preview.unselected) }),
-          interpolate(t.rulePreview.unchanged, { count: formatCount(preview.counts.UNCHANGED) }),
+          formatMessage(t.rulePreview.products, { count: preview.products }),
+          formatMessage(t.rulePreview.unselected, { count: formatCount(preview.unselected) }),
+          formatMessage(t.rulePreview.unchanged, { count: formatCount(preview.counts.UNCHANGED) }),
           ...skippedTexts(preview),
         ].join(' · ')}
       </Hint>
-      {preview.doubtful > 0 && <ErrorText>{plural(t.catalogue.checkPrices, preview.doubtful)}</ErrorText>}
+      {preview.doubtful > 0 && (
+        <ErrorText>{formatMessage(t.catalogue.checkPrices, { count: preview.doubtful })}</ErrorText>
+      )}
       {preview.notRead.map(({ supplier, reason }) => (
         <Alert key={supplier} color="orange" data-not-read={supplier}>
-          {interpolate(t.rulePreview.notRead[reason], { supplier })}
+          {formatMessage(t.rulePreview.notRead[reason], { supplier })}
         </Alert>
       ))}
       {preview.oldRates.map((rate) => (
         <Alert key={`${rate.costCurrency} ${rate.saleCurrency}`} color="orange">
-          {interpolate(t.rulePreview.oldRate, {
+          {formatMessage(t.rulePreview.oldRate, {
             from: rate.costCurrency,
             to: rate.saleCurrency,
             day: formatDay(rate.ratedAt.slice(0, 10)),
@@ -179,7 +181,7 @@ function Lines({ preview, loading }: { preview: SaleRulePreview; loading: boolea
           { accessor: 'margin', title: t.rulePreview.margin, textAlign: 'right', render: marginText },
         ]}
       />
-      {preview.linesLeftOut > 0 && <Hint>{plural(t.rulePreview.leftOut, preview.linesLeftOut)}</Hint>}
+      {preview.linesLeftOut > 0 && <Hint>{formatMessage(t.rulePreview.leftOut, { count: preview.linesLeftOut })}</Hint>}
     </>
   )
 }
@@ -206,5 +208,5 @@ function supplierText({ suppliers }: PreviewLine): string {
 
 function warningText(row: PreviewLine, warning: string): string {
   const text = (t.catalogue.warnings as Record<string, string>)[warning] ?? warning
-  return interpolate(text, { cost: money(row, row.cost) })
+  return formatMessage(text, { cost: money(row, row.cost) })
 }

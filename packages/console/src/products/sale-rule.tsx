@@ -12,10 +12,14 @@ import { Card, NotFound, Page } from '#parts/page.tsx'
 import { UnsavedWarning } from '#parts/unsaved.tsx'
 import { Hint } from '#parts/values.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
-import { t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { RULE_PREVIEW, RULES, rulePath } from './product-paths.ts'
 import { RuleEffect } from './rule-effect.tsx'
 import { NEW_RULE, parseRule, type TypedRule, typedRule } from './sale-rule-form.ts'
+
+/** As the gateway fills them in. */
+const NAME_PLACEHOLDERS = '{place}, {data}, {days}, {name}, {supplier}, {product}'
+const CODE_PLACEHOLDERS = { area: '{area}', topup: '{topup}' }
 
 const BACK = { to: RULES, label: t.saleRules.title }
 
@@ -134,8 +138,8 @@ function RuleForm({ ruleName, typed }: { ruleName?: string; typed: TypedRule }) 
             {select('supplierOrder', choices.supplierOrder)}
             {select('whenCostsChange', choices.whenCostsChange)}
             {input('dayPassDaysMax')}
-            {input('nameTemplate', { description: t.saleRules.templateHint })}
-            {input('codeTemplate', { description: t.saleRules.codeHint })}
+            {input('nameTemplate', { description: NAME_PLACEHOLDERS })}
+            {input('codeTemplate', { description: formatMessage(t.saleRules.codeHint, CODE_PLACEHOLDERS) })}
           </SimpleGrid>
           {save.error && <ErrorText>{save.error.message}</ErrorText>}
           {canOperate(me) && (

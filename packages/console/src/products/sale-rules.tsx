@@ -7,7 +7,7 @@ import { countColumn, valueColumn } from '#parts/list-columns.tsx'
 import { Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { ExchangeRates } from './exchange-rates.tsx'
 import { ADD_RULE, RULE_PREVIEW, rulePath } from './product-paths.ts'
 
@@ -71,10 +71,10 @@ export function SaleRulesPage() {
 
 function priceText({ percent, fixed, minMargin, rounding, currencyCode }: SaleRuleRow['rule']): string {
   return [
-    interpolate(t.saleRules.costPlus, { percent }),
+    formatMessage(t.saleRules.costPlus, { percent }),
     fixed > 0 && `+ ${formatMoney(fixed, currencyCode)}`,
-    minMargin > 0 && interpolate(t.saleRules.marginAtLeast, { amount: formatMoney(minMargin, currencyCode) }),
-    rounding !== 'none' && interpolate(t.saleRules.upTo, { rounding }),
+    minMargin > 0 && formatMessage(t.saleRules.marginAtLeast, { amount: formatMoney(minMargin, currencyCode) }),
+    rounding !== 'none' && formatMessage(t.saleRules.upTo, { rounding }),
     fixed === 0 && minMargin === 0 && currencyCode,
   ]
     .filter(Boolean)

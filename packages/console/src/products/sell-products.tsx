@@ -7,7 +7,7 @@ import { Dialog } from '#parts/dialog.tsx'
 import { formatCount } from '#parts/format.ts'
 import { ErrorText, Loading } from '#parts/load-states.tsx'
 import { Hint, TextLink } from '#parts/values.tsx'
-import { interpolate, plural, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { supplierPage } from '#suppliers/supplier-paths.ts'
 import { RULE_PREVIEW, rulePath } from './product-paths.ts'
 import { RuleEffect } from './rule-effect.tsx'
@@ -58,7 +58,7 @@ function SellDialog(props: SellProductsProps & { typed: TypedRule; sync: Supplie
   const save = useChange({ quiet: true })
   const apply = useChange<{ added: number; changed: number }>({
     quiet: true,
-    success: ({ added, changed }) => interpolate(t.rulePreview.done, { added, changed }),
+    success: ({ added, changed }) => formatMessage(t.rulePreview.done, { added, changed }),
   })
   const parsed = parseRule(typed)
   const rule = 'rule' in parsed ? parsed.rule : undefined
@@ -96,7 +96,7 @@ function SellDialog(props: SellProductsProps & { typed: TypedRule; sync: Supplie
   )
   return (
     <Dialog
-      title={interpolate(texts.title, { supplier })}
+      title={formatMessage(texts.title, { supplier })}
       opened
       size="lg"
       onClose={shown ? preview.reset : onClose}
@@ -138,16 +138,16 @@ function Reading({ sync, isReading }: { sync: SupplierSync; isReading: boolean }
   if (!isReading) return null
   return (
     <Alert color="blue" icon={<Loader size={16} />}>
-      {interpolate(t.saleRules.sell.reading, { supplier: sync.supplier })}{' '}
-      {plural(t.products.reading, sync.productsRead)}
+      {formatMessage(t.saleRules.sell.reading, { supplier: sync.supplier })}{' '}
+      {formatMessage(t.products.reading, { count: sync.productsRead })}
     </Alert>
   )
 }
 
 function submitText({ counts }: SaleRulePreview, changes: number): string {
   return changes === counts.ADDED
-    ? plural(t.saleRules.sell.apply, changes)
-    : plural(t.saleRules.sell.applyChanges, changes)
+    ? formatMessage(t.saleRules.sell.apply, { count: changes })
+    : formatMessage(t.saleRules.sell.applyChanges, { count: changes })
 }
 
 /** What applying the rules would change, in sentences. All lines are on the page of the preview. */
@@ -157,10 +157,10 @@ function PreviewSummary({ preview, supplier }: { preview: SaleRulePreview; suppl
   const others = counts.CHANGED + counts.ON_SALE + counts.OFF_SALE
   return (
     <Stack gap="sm">
-      <Text fw={600}>{plural(texts.added, counts.ADDED)}</Text>
+      <Text fw={600}>{formatMessage(texts.added, { count: counts.ADDED })}</Text>
       {others > 0 && (
         <Text size="sm">
-          {interpolate(texts.others, {
+          {formatMessage(texts.others, {
             changed: formatCount(counts.CHANGED),
             again: formatCount(counts.ON_SALE),
             off: formatCount(counts.OFF_SALE),
@@ -170,16 +170,17 @@ function PreviewSummary({ preview, supplier }: { preview: SaleRulePreview; suppl
       )}
       {counts.BLOCKED > 0 && (
         <Text size="sm">
-          {plural(texts.blocked, counts.BLOCKED)} <TextLink to={RULE_PREVIEW}>{t.saleRules.previewAndApply}</TextLink>
+          {formatMessage(texts.blocked, { count: counts.BLOCKED })}{' '}
+          <TextLink to={RULE_PREVIEW}>{t.saleRules.previewAndApply}</TextLink>
         </Text>
       )}
-      {doubtful > 0 && <ErrorText>{plural(t.catalogue.checkPrices, doubtful)}</ErrorText>}
+      {doubtful > 0 && <ErrorText>{formatMessage(t.catalogue.checkPrices, { count: doubtful })}</ErrorText>}
       {notRead.map((one) => (
         <Alert key={one.supplier} color="orange">
-          {interpolate(t.rulePreview.notRead[one.reason], { supplier: one.supplier })}
+          {formatMessage(t.rulePreview.notRead[one.reason], { supplier: one.supplier })}
         </Alert>
       ))}
-      <Hint>{[...skippedTexts(preview), interpolate(texts.ruleText, { rule: supplier })].join(' · ')}</Hint>
+      <Hint>{[...skippedTexts(preview), formatMessage(texts.ruleText, { rule: supplier })].join(' · ')}</Hint>
     </Stack>
   )
 }

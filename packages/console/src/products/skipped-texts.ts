@@ -1,12 +1,12 @@
 import type { SaleRulePreview } from '@dealer-esim/gateway/http/console/products/sale-rules.ts'
 import { formatCount } from '#parts/format.ts'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 
 /** The products that no package can be made of, by reason: "3 without a cost". */
 export function skippedTexts({ skipped }: Pick<SaleRulePreview, 'skipped'>): string[] {
   return Object.entries(skipped)
     .filter(([, count]) => count > 0)
     .map(([reason, count]) =>
-      interpolate(t.rulePreview.skipped[reason as keyof typeof t.rulePreview.skipped], { count: formatCount(count) }),
+      formatMessage(t.rulePreview.skipped[reason as keyof typeof t.rulePreview.skipped], { count: formatCount(count) }),
     )
 }

@@ -7,7 +7,7 @@ import { formatCount } from '#parts/format.ts'
 import { Card } from '#parts/page.tsx'
 import { Timestamp } from '#parts/values.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
-import { interpolate, plural, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { supplierPage } from '#suppliers/supplier-paths.ts'
 
 const SellProducts = lazy(() => import('./sell-products.tsx'))
@@ -66,8 +66,8 @@ function SyncRow({ sync }: { sync: SupplierSync }) {
         </Group>
         <Text size="sm" c="dimmed" component="div">
           {sync.isRunning
-            ? plural(t.products.reading, sync.productsRead)
-            : interpolate(t.products.listedCount, { count: formatCount(sync.listed) })}
+            ? formatMessage(t.products.reading, { count: sync.productsRead })
+            : formatMessage(t.products.listedCount, { count: formatCount(sync.listed) })}
           {sync.finishedAt && !sync.isRunning && (
             <>
               {' · '}
@@ -133,7 +133,10 @@ function SyncRow({ sync }: { sync: SupplierSync }) {
 /** The unreadable entries of the catalogue, the first of them by name. */
 function Unreadable({ sync: { unreadable, kept, unreadableEntries } }: { sync: SupplierSync }) {
   if (unreadable === 0) return null
-  const counts = [plural(t.products.unreadable, unreadable), ...(kept > 0 ? [plural(t.products.kept, kept)] : [])]
+  const counts = [
+    formatMessage(t.products.unreadable, { count: unreadable }),
+    ...(kept > 0 ? [formatMessage(t.products.kept, { count: kept })] : []),
+  ]
   return (
     <Alert color="orange" title={counts.join(' ')} mt="xs">
       <List size="sm">
@@ -183,6 +186,6 @@ function scheduleChoices(present: number | null): number[] {
 
 function scheduleText(minutes: number): string {
   return minutes % HOUR_MIN === 0
-    ? plural(t.products.everyHours, minutes / HOUR_MIN)
-    : interpolate(t.products.everyMinutes, { count: minutes })
+    ? formatMessage(t.products.everyHours, { count: minutes / HOUR_MIN })
+    : formatMessage(t.products.everyMinutes, { count: minutes })
 }

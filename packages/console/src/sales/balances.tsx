@@ -5,7 +5,7 @@ import { useApi } from '#api/use-api.ts'
 import { figureColumn } from '#parts/list-columns.tsx'
 import { List } from '#parts/record-list.tsx'
 import { Amount } from '#parts/values.tsx'
-import { plural, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 
 /** How many days each dealer's balance lasts, the shortest first. */
 export function Balances() {
@@ -37,7 +37,8 @@ export function Balances() {
             accessor: 'daysLeft',
             title: t.sales.daysLeft,
             textAlign: 'right',
-            render: (row) => (row.daysLeft === null ? t.sales.nothingSpent : plural(t.sales.days, row.daysLeft)),
+            render: (row) =>
+              row.daysLeft === null ? t.sales.nothingSpent : formatMessage(t.sales.days, { count: row.daysLeft }),
           },
           figureColumn('balance', t.dealers.balance, (row) => wallet(row, row.balance)),
           figureColumn('creditLimit', t.settings.creditLimit, (row) => wallet(row, row.creditLimit)),
@@ -52,7 +53,7 @@ export function Balances() {
                 <span>
                   <Amount value={row.spent} currency={row.currencyCode} />{' '}
                   <Text span size="xs" c="dimmed">
-                    {plural(t.sales.inDays, row.basis)}
+                    {formatMessage(t.sales.inDays, { count: row.basis })}
                   </Text>
                 </span>
               ),

@@ -1,7 +1,7 @@
 import { Text } from '@mantine/core'
 import { formatCount, formatMoney, formatPercent, formatPercentChange } from '#parts/format.ts'
 import { Amount } from '#parts/values.tsx'
-import { interpolate, plural, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 
 interface MarginProps {
   /** null if no cost is known. */
@@ -26,7 +26,7 @@ export function Margin({ margin, unknownItems, currency, marginRevenue }: Margin
       )}
       {unknownItems > 0 && (
         <Text span size="xs" c="dimmed" display="block">
-          {plural(t.sales.unknownItems, unknownItems)}
+          {formatMessage(t.sales.unknownItems, { count: unknownItems })}
         </Text>
       )}
     </span>
@@ -41,7 +41,7 @@ export function Change({ now, before }: { now: number | null; before: number | n
 
 /** A short text that explains a bar. */
 export function salesTooltip(row: { items: number; revenue: number; margin: number | null }, currency: string): string {
-  return interpolate(t.sales.tooltip, {
+  return formatMessage(t.sales.tooltip, {
     items: formatCount(row.items),
     revenue: formatMoney(row.revenue, currency),
     margin: row.margin === null ? t.sales.unknown : formatMoney(row.margin, currency),

@@ -6,7 +6,7 @@ import { formatDay } from '#parts/format.ts'
 import { LoadError } from '#parts/load-states.tsx'
 import { Card } from '#parts/page.tsx'
 import { Amount, Hint } from '#parts/values.tsx'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { Change, Margin } from './margin.tsx'
 import { SalesChart } from './sales-chart.tsx'
 import { type Period, periodOf, timesOf } from './sales-period.ts'
@@ -20,7 +20,7 @@ export function SalesOverview({ period, currencies }: { period: Period; currenci
   const reports = [
     { name: t.sales.today, days: today, report: useReport(today).data },
     { name: t.sales.yesterday, days: yesterday, report: useReport(yesterday).data },
-    { name: interpolate(t.sales.period, { days: daysText(period) }), days: period, report: whole.data },
+    { name: formatMessage(t.sales.period, { days: daysText(period) }), days: period, report: whole.data },
   ]
   if (whole.error && !whole.data) return <LoadError error={whole.error} retry={whole.refetch} />
   if (!whole.data) return <Card title={t.sales.title}>{t.common.loading}</Card>
@@ -30,7 +30,7 @@ export function SalesOverview({ period, currencies }: { period: Period; currenci
   return (sold.length > 0 ? sold : currencies.slice(0, 1)).map((currency) => (
     <Card
       key={currency}
-      title={interpolate(t.sales.titleIn, { currency })}
+      title={formatMessage(t.sales.titleIn, { currency })}
       actions={
         <Anchor component={Link} to="/sales" search={period as never} size="sm">
           {t.sales.open}

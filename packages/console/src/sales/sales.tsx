@@ -11,7 +11,7 @@ import { EmptyState, LoadError, Loading } from '#parts/load-states.tsx'
 import { Card, Page } from '#parts/page.tsx'
 import { type Filters, useFilters } from '#parts/use-filters.ts'
 import { Hint } from '#parts/values.tsx'
-import { interpolate, plural, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { Balances } from './balances.tsx'
 import { countryLabel } from './country.ts'
 import { PeriodChoice } from './period-choice.tsx'
@@ -113,7 +113,7 @@ function Figures({ by, report, period, search, loading }: FiguresProps) {
   return (
     <>
       <Hint>
-        {interpolate(t.sales.compared, {
+        {formatMessage(t.sales.compared, {
           ...{ from: formatDay(report.from), to: formatDay(report.to) },
           ...{ previousFrom: formatDay(report.previousFrom), previousTo: formatDay(report.previousTo) },
         })}
@@ -126,7 +126,7 @@ function Figures({ by, report, period, search, loading }: FiguresProps) {
             <SalesTotals total={total} to={orders} />
             {total.unknownItems > 0 && (
               <Alert color="yellow" py="xs" data-unknown={total.unknownItems}>
-                {plural(t.sales.unknownText, total.unknownItems)}
+                {formatMessage(t.sales.unknownText, { count: total.unknownItems })}
               </Alert>
             )}
             {by === 'day' && <SalesChart report={report} currency={currency} search={search} />}
@@ -139,7 +139,7 @@ function Figures({ by, report, period, search, loading }: FiguresProps) {
           </Card>
         )
       })}
-      {report.omitted > 0 && <Hint>{plural(t.sales.omitted, report.omitted)}</Hint>}
+      {report.omitted > 0 && <Hint>{formatMessage(t.sales.omitted, { count: report.omitted })}</Hint>}
     </>
   )
 }

@@ -16,7 +16,7 @@ import { useFilters } from '#parts/use-filters.ts'
 import { Timestamp } from '#parts/values.tsx'
 import { ReauthenticationFields } from '#people/sign-in/reauthenticate.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
-import { interpolate, plural, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { StockFrame } from './stock-tabs.tsx'
 
 /** Imports of codes: how many are left of each, and when they expire. */
@@ -74,14 +74,14 @@ function BatchActions({ row, onOpen }: { row: StockBatchRow; onOpen(what: BatchD
       {canOperate(me) && (
         <RowButton
           label={alertText(row)}
-          name={`${alertText(row)}, ${interpolate(t.stock.alertOf, { batch: row.batchName })}`}
+          name={`${alertText(row)}, ${formatMessage(t.stock.alertOf, { batch: row.batchName })}`}
           onClick={() => onOpen('alert')}
         />
       )}
       {canOperate(me) && row.available > 0 && (
         <RowButton
           label={t.stock.setExpiry}
-          name={`${t.stock.setExpiry}, ${interpolate(t.stock.setExpiryOf, { batch: row.batchName })}`}
+          name={`${t.stock.setExpiry}, ${formatMessage(t.stock.setExpiryOf, { batch: row.batchName })}`}
           onClick={() => onOpen('expiry')}
         />
       )}
@@ -91,14 +91,14 @@ function BatchActions({ row, onOpen }: { row: StockBatchRow; onOpen(what: BatchD
         component="a"
         href={apiUrl(`${batchPath(row)}/codes.csv`).href}
         download
-        aria-label={interpolate(t.stock.exportOf, { batch: row.batchName })}
+        aria-label={formatMessage(t.stock.exportOf, { batch: row.batchName })}
       >
         {t.stock.export}
       </Button>
       {me.role === 'OPERATOR_ADMIN' && row.available + row.expired > 0 && (
         <RowButton
           label={t.stock.exportCodes}
-          name={interpolate(t.stock.exportCodesOf, { batch: row.batchName })}
+          name={formatMessage(t.stock.exportCodesOf, { batch: row.batchName })}
           onClick={() => onOpen('codes')}
         />
       )}
@@ -108,7 +108,7 @@ function BatchActions({ row, onOpen }: { row: StockBatchRow; onOpen(what: BatchD
 
 /** The label of the button that sets the alert. */
 function alertText({ alertDays }: StockBatchRow): string {
-  return alertDays === null ? t.stock.setAlert : plural(t.stock.daysBefore, alertDays)
+  return alertDays === null ? t.stock.setAlert : formatMessage(t.stock.daysBefore, { count: alertDays })
 }
 
 function batchPath({ supplier, batchId }: StockBatchRow): string {
@@ -120,7 +120,7 @@ function NextExpiry({ row: { nextExpiry, expiring } }: { row: StockBatchRow }) {
   if (expiring === 0) return <Timestamp time={nextExpiry} />
   return (
     <strong className="negative">
-      <Timestamp time={nextExpiry} /> {interpolate(t.stock.expiringSoon, { count: formatCount(expiring) })}
+      <Timestamp time={nextExpiry} /> {formatMessage(t.stock.expiringSoon, { count: formatCount(expiring) })}
     </strong>
   )
 }
@@ -128,7 +128,7 @@ function NextExpiry({ row: { nextExpiry, expiring } }: { row: StockBatchRow }) {
 function AlertDialog({ batch, onClose }: { batch: StockBatchRow; onClose(): void }) {
   return (
     <ChangeDialog
-      title={interpolate(t.stock.alertOf, { batch: batch.batchName })}
+      title={formatMessage(t.stock.alertOf, { batch: batch.batchName })}
       onClose={onClose}
       submit={t.common.save}
       success={t.common.saved}
@@ -155,7 +155,7 @@ function AlertDialog({ batch, onClose }: { batch: StockBatchRow; onClose(): void
 function ExpiryDialog({ batch, onClose }: { batch: StockBatchRow; onClose(): void }) {
   return (
     <ChangeDialog<{ codes: number }>
-      title={interpolate(t.stock.setExpiryOf, { batch: batch.batchName })}
+      title={formatMessage(t.stock.setExpiryOf, { batch: batch.batchName })}
       onClose={onClose}
       submit={t.common.save}
       request={({ expiresOn }) => ({
@@ -163,7 +163,7 @@ function ExpiryDialog({ batch, onClose }: { batch: StockBatchRow; onClose(): voi
         path: `${batchPath(batch)}/expiry`,
         body: { expiresAt: expiresOn === undefined ? null : `${expiresOn}T00:00:00.000Z` },
       })}
-      success={({ codes }) => plural(t.stock.expirySet, codes)}
+      success={({ codes }) => formatMessage(t.stock.expirySet, { count: codes })}
     >
       <Text size="sm">{t.stock.setExpiryText}</Text>
       <TextInput
@@ -193,7 +193,7 @@ function ExportDialog({ batch, onClose }: { batch: StockBatchRow; onClose(): voi
   }
   return (
     <Dialog
-      title={interpolate(t.stock.exportCodesOf, { batch: batch.batchName })}
+      title={formatMessage(t.stock.exportCodesOf, { batch: batch.batchName })}
       opened
       onClose={onClose}
       submit={t.stock.exportCodes}

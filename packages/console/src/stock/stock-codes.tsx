@@ -10,7 +10,7 @@ import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
 import { Copyable, Facts, Hint, Status, Timestamp } from '#parts/values.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { StockFrame } from './stock-tabs.tsx'
 
 /** The gateway's limit: fewer digits would match most of a stock. */
@@ -53,7 +53,7 @@ export function StockCodesPage() {
                 row.state === 'SOLD' ? null : (
                   <RowButton
                     label={t.stock.reveal}
-                    name={interpolate(t.stock.revealOf, { iccid: row.iccid })}
+                    name={formatMessage(t.stock.revealOf, { iccid: row.iccid })}
                     onClick={() => setShown(row)}
                   />
                 ),
@@ -91,7 +91,7 @@ function RevealDialog({ code, onClose }: { code: StockCodeRow; onClose(): void }
   const { data } = reveal
   return (
     <Dialog
-      title={interpolate(t.stock.revealOf, { iccid: code.iccid })}
+      title={formatMessage(t.stock.revealOf, { iccid: code.iccid })}
       opened
       onClose={onClose}
       submit={data ? t.common.close : t.stock.reveal}

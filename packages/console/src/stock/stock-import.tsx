@@ -9,7 +9,7 @@ import { formatCount } from '#parts/format.ts'
 import { ErrorText } from '#parts/load-states.tsx'
 import { notifySuccess } from '#parts/notify.ts'
 import { List } from '#parts/record-list.tsx'
-import { interpolate, plural, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 
 type ImportLine = { rows: number } | { codes: number; warnings: string[] } | ({ code: string } & Failure)
 interface RowError {
@@ -59,7 +59,7 @@ export function StockImport({ stockSuppliers, levels, onClose }: StockImportProp
       })
       const last = lastLine(text)
       if (last && 'codes' in last) {
-        notifySuccess(plural(t.stock.imported, last.codes))
+        notifySuccess(formatMessage(t.stock.imported, { count: last.codes }))
         await queryClient.invalidateQueries()
         if (last.warnings.length === 0) onClose()
         else {
@@ -158,7 +158,7 @@ function ProductFields(props: ProductFieldsProps) {
           { value: '', label: t.stock.chooseProduct },
           ...products.map(({ productCode, available }) => ({
             value: productCode,
-            label: interpolate(t.stock.productWithCount, { product: productCode, count: formatCount(available) }),
+            label: formatMessage(t.stock.productWithCount, { product: productCode, count: formatCount(available) }),
           })),
           { value: OTHER, label: t.stock.otherProduct },
         ]}
@@ -228,6 +228,6 @@ function lastLine(text: string): ImportLine | undefined {
 
 function progressFrom(line: ImportLine | undefined, all: number) {
   const rows = line && 'rows' in line ? line.rows : 0
-  const text = interpolate(t.stock.checking, { rows: formatCount(rows), all: formatCount(all) })
+  const text = formatMessage(t.stock.checking, { rows: formatCount(rows), all: formatCount(all) })
   return { share: 0.5 + Math.min(rows / all, 1) / 2, text }
 }

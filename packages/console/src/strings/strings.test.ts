@@ -53,15 +53,6 @@ it('every kind of alert has a label, and nothing else does', () => {
   expect(Object.keys(en.alerts.types).sort()).toEqual([...TENANT_ALERT_KINDS, ...OPERATOR_ALERT_KINDS].sort())
 })
 
-it('every text with a count has a singular and a plural form', () => {
-  const counting = branchesOf(en).filter(([, branch]) => 'other' in branch)
-  expect(counting.length).toBeGreaterThan(5)
-  for (const [path, forms] of counting) {
-    expect([path, Object.keys(forms).sort()]).toEqual([path, ['one', 'other']])
-    expect([path, forms.other]).toEqual([path, expect.stringContaining('{count}')])
-  }
-})
-
 function visit(node: ts.Node, look: (node: ts.Node) => void): void {
   look(node)
   node.forEachChild((child) => visit(child, look))

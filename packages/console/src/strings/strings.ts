@@ -1,7 +1,12 @@
+import { IntlMessageFormat } from 'intl-messageformat'
+import { Children, type ReactNode } from 'react'
 import en from './en.json'
 import { chooseLanguage } from './language.ts'
 
-/** All texts of the console. A language is a JSON file in this folder, named after its code, with the members of en.json. */
+/**
+ * All texts of the console. A language is a JSON file in this folder, named after its BCP 47 tag, with the members of en.json. A text with
+ * values is an ICU message, such as `{count, plural, one {# order} other {# orders}} of {dealer}`, and is shown by `formatMessage`.
+ */
 export type Strings = typeof en
 
 const files = import.meta.glob<Strings>(['./*.json', '!./en.json'], { import: 'default' })
@@ -13,27 +18,26 @@ const load = files[`./${language}.json`]
 // English is bundled. Another language is awaited here, because modules read texts when they are loaded.
 export const t: Strings = load === undefined ? en : await load()
 
-type Parts = Record<string, string | number>
-
-/** Replaces the {placeholders} of a text. */
-export function interpolate(text: string, parts: Parts): string {
-  return text.replaceAll(/\{(\w+)\}/g, (place, name: string) => String(parts[name] ?? place))
+/** Fills in the values of a text, e.g. `formatMessage(t.esims.days, { count: 7 })` is “7 days”. */
+export function formatMessage(text: string, values: Record<string, string | number> = {}): string {
+  // A text without values is not parsed, neither here nor by the build.
+  return typeof text === 'string' && !text.includes('{') ? text : (messageOf(text).format(values) as string)
 }
 
-/** The plural forms of a text in its language: at least `one` and `other`. */
-export interface PluralForms extends Partial<Record<Intl.LDMLPluralRule, string>> {
-  other: string
+/** Like `formatMessage`, for a text with tags: the value `b` says how `<b>#</b>` is shown. */
+export function formatRich(
+  text: string,
+  values: Record<string, number | ((shown: ReactNode) => ReactNode)>,
+): ReactNode {
+  return Children.toArray(messageOf(text).format<ReactNode>(values) as ReactNode)
 }
 
-const rules = new Intl.PluralRules(language)
-const numbers = new Intl.NumberFormat(locale)
+const messages = new Map<string, IntlMessageFormat>()
 
-/** Selects the plural form for a number. Its {placeholders} are not replaced. */
-export function pluralForm(forms: PluralForms, count: number): string {
-  return forms[rules.select(count)] ?? forms.other
-}
-
-/** Selects the plural form for a number and replaces its {placeholders}; {count} is the number. */
-export function plural(forms: PluralForms, count: number, parts: Parts = {}): string {
-  return interpolate(pluralForm(forms, count), { count: numbers.format(count), ...parts })
+function messageOf(text: string): IntlMessageFormat {
+  const known = messages.get(text)
+  if (known !== undefined) return known
+  const message = new IntlMessageFormat(text, locale)
+  messages.set(text, message)
+  return message
 }

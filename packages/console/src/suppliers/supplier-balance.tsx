@@ -10,7 +10,7 @@ import { ErrorText } from '#parts/load-states.tsx'
 import { Card } from '#parts/page.tsx'
 import { Amount, Facts, Timestamp } from '#parts/values.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { supplierPage } from './supplier-paths.ts'
 
 const REFRESH_MS = 60_000
@@ -44,16 +44,16 @@ export function SupplierBalance({ supplier }: { supplier: string }) {
       }
     >
       {data.noMoneySince !== null && (
-        <ErrorText>{interpolate(t.suppliers.noMoney, { time: formatTime(data.noMoneySince) })}</ErrorText>
+        <ErrorText>{formatMessage(t.suppliers.noMoney, { time: formatTime(data.noMoneySince) })}</ErrorText>
       )}
       {message !== null && (
         <Alert color="orange" role="alert">
-          {interpolate(t.suppliers.balanceUnread, { message })}
+          {formatMessage(t.suppliers.balanceUnread, { message })}
         </Alert>
       )}
       {data.unexplained.map(({ day, amount: change, currencyCode }) => (
         <Alert color="orange" role="alert" key={day}>
-          {interpolate(change > 0 ? t.suppliers.balanceFellMore : t.suppliers.balanceFellLess, {
+          {formatMessage(change > 0 ? t.suppliers.balanceFellMore : t.suppliers.balanceFellLess, {
             day: formatDay(day),
             amount: formatMoney(Math.abs(change), currencyCode),
           })}

@@ -5,7 +5,7 @@ import { useApi } from '#api/use-api.ts'
 import { formatCount, formatDuration, formatMoney, formatPercent } from '#parts/format.ts'
 import { Card } from '#parts/page.tsx'
 import { Facts, Timestamp } from '#parts/values.tsx'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { supplierPage } from './supplier-paths.ts'
 
 const REFRESH_MS = 30_000
@@ -37,7 +37,7 @@ export function SupplierFigures({ supplier }: { supplier: string }) {
           </Text>
           {data.priceDifferences.map(({ packageCode, productCode, price, cost, currencyCode, seenAt }) => (
             <Text size="sm" key={packageCode} className="break" component="div">
-              {interpolate(t.suppliers.priceDifference, {
+              {formatMessage(t.suppliers.priceDifference, {
                 package: packageCode,
                 product: productCode,
                 price: formatMoney(price, currencyCode),
@@ -100,7 +100,7 @@ function Costs({ cost }: { cost: Figures['costs'][number] }) {
   return (
     <Facts
       items={[
-        [interpolate(t.suppliers.spent, { currency: currencyCode }), money(spent)],
+        [formatMessage(t.suppliers.spent, { currency: currencyCode }), money(spent)],
         [t.suppliers.deliveries, formatCount(delivered)],
         ...(stated === 0 ? [] : comparison),
       ]}

@@ -1,6 +1,6 @@
 import { Accordion, Checkbox, NumberInput, PasswordInput, Stack, Text, Textarea, TextInput } from '@mantine/core'
 import { Hint } from '#parts/values.tsx'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { type ConfigField, type ConfigSchema, defaultOf, fieldsOf, inputName, typedValue } from './config-form.ts'
 
 /** The inputs for a supplier's configuration, made from its schema. `secrets`: members that are set, and never shown. */
@@ -95,5 +95,5 @@ function SupplierField(props: {
 function descriptionOf(field: ConfigField): string | undefined {
   const initial = defaultOf(field)
   if (initial === undefined) return field.description
-  return [field.description, interpolate(t.suppliers.emptyField, { value: initial })].filter(Boolean).join(' ')
+  return [field.description, formatMessage(t.suppliers.emptyField, { value: initial })].filter(Boolean).join(' ')
 }

@@ -13,7 +13,7 @@ import { Card, Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
 import { Amount, Hint } from '#parts/values.tsx'
-import { interpolate, plural, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { SUPPLIERS } from './supplier-paths.ts'
 
 const BASE = '/supplier-reports'
@@ -56,7 +56,7 @@ function latestMonths(): string[] {
 function Months({ month }: { month: string }) {
   const { data, isLoading, error, refetch } = useApi<{ months: SupplierMonthRow[] }>(`${BASE}/months`, { month })
   return (
-    <Card title={interpolate(t.supplierReports.monthsOf, { month })}>
+    <Card title={formatMessage(t.supplierReports.monthsOf, { month })}>
       <Hint>{t.supplierReports.monthsText}</Hint>
       {/* Figures need their titles, so rows are not condensed on a phone. */}
       <List<SupplierMonthRow>
@@ -188,5 +188,7 @@ function detailOf({ detail }: DiscrepancyRow): string {
 
 function Omitted({ count = 0, isComplete }: { count: number | undefined; isComplete: boolean | undefined }) {
   if (count === 0) return null
-  return <Hint>{plural(isComplete ? t.supplierReports.omitted : t.supplierReports.omittedAtLeast, count)}</Hint>
+  return (
+    <Hint>{formatMessage(isComplete ? t.supplierReports.omitted : t.supplierReports.omittedAtLeast, { count })}</Hint>
+  )
 }

@@ -9,7 +9,7 @@ import { formatTime } from '#parts/format.ts'
 import { notifySuccess } from '#parts/notify.ts'
 import { StatusMark, type StatusTone } from '#parts/values.tsx'
 import { canOperate, isOperatorAdmin, useSession } from '#people/sign-in/session.ts'
-import { interpolate, plural, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { SETTINGS, supplierPage } from './supplier-paths.ts'
 
 const TONES = {
@@ -28,7 +28,7 @@ export function SupplierState({ row }: { row: SupplierRow }) {
   const time = row.failingSince === null ? '' : formatTime(row.failingSince)
   return (
     <span data-state={state} title={row.failure ?? undefined}>
-      <StatusMark tone={TONES[state]}>{interpolate(t.suppliers.states[state], { time })}</StatusMark>
+      <StatusMark tone={TONES[state]}>{formatMessage(t.suppliers.states[state], { time })}</StatusMark>
     </span>
   )
 }
@@ -40,14 +40,14 @@ export function SupplierSentence({ row }: { row: SupplierRow }) {
   const time = row.failingSince === null ? '' : formatTime(row.failingSince)
   const seen =
     row.seenAt !== null && row.seenBy !== null
-      ? interpolate(t.suppliers.seenBy[row.seenBy], { time: formatTime(row.seenAt) })
+      ? formatMessage(t.suppliers.seenBy[row.seenBy], { time: formatTime(row.seenAt) })
       : undefined
   return (
     <StateSentence
       tone={TONES[state]}
       title={
         <span data-state={state}>
-          {interpolate(t.suppliers.sentences[state], { supplier: row.supplier, time, count: row.waiting })}
+          {formatMessage(t.suppliers.sentences[state], { supplier: row.supplier, time, count: row.waiting })}
         </span>
       }
       text={row.failure === null ? seen : <span data-reason>{row.failure}</span>}
@@ -70,7 +70,7 @@ function TestButton({ row, isMain }: { row: SupplierRow; isMain?: boolean }) {
   const test = useChange<SupplierTested>()
   const [failure, setFailure] = useState<string>()
   const report = ({ works, words }: SupplierTested) => {
-    if (works) notifySuccess(interpolate(t.suppliers.isWorking, { supplier: row.supplier }))
+    if (works) notifySuccess(formatMessage(t.suppliers.isWorking, { supplier: row.supplier }))
     else setFailure(words ?? '')
   }
   return (
@@ -134,7 +134,7 @@ function TestFailed({ row, failure, onClose }: { row: SupplierRow; failure: stri
   const mayEdit = isOperatorAdmin(me)
   return (
     <Dialog
-      title={interpolate(t.suppliers.isNotWorking, { supplier: row.supplier })}
+      title={formatMessage(t.suppliers.isNotWorking, { supplier: row.supplier })}
       opened
       onClose={onClose}
       closing={t.common.close}
@@ -155,7 +155,7 @@ function TestFailed({ row, failure, onClose }: { row: SupplierRow; failure: stri
 function Pause({ row, onClose }: { row: SupplierRow; onClose(): void }) {
   return (
     <ChangeDialog
-      title={interpolate(t.suppliers.pauseTitle, { supplier: row.supplier })}
+      title={formatMessage(t.suppliers.pauseTitle, { supplier: row.supplier })}
       onClose={onClose}
       submit={t.suppliers.pause}
       danger
@@ -163,7 +163,7 @@ function Pause({ row, onClose }: { row: SupplierRow; onClose(): void }) {
       request={() => ({ method: 'POST', path: `${supplierPage(row.supplier)}/pause` })}
     >
       <Text size="sm">{t.suppliers.pauseText}</Text>
-      <Text size="sm">{plural(t.suppliers.pauseWaiting, row.waiting)}</Text>
+      <Text size="sm">{formatMessage(t.suppliers.pauseWaiting, { count: row.waiting })}</Text>
     </ChangeDialog>
   )
 }

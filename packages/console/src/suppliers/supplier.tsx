@@ -19,7 +19,7 @@ import { Timestamp } from '#parts/values.tsx'
 import { ReauthenticationFields } from '#people/sign-in/reauthenticate.tsx'
 import { canOperate, isOperatorAdmin, useSession } from '#people/sign-in/session.ts'
 import { SupplierCatalogue } from '#products/sync-card.tsx'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { DocsLink, typeLabel } from './add-supplier.tsx'
 import { type ConfigSchema, configOf, fieldsOf } from './config-form.ts'
 import { SupplierBalance } from './supplier-balance.tsx'
@@ -96,7 +96,7 @@ function Verification({ row }: { row: SupplierRow }) {
       )}
       {dailySpend !== null && (
         <Text size="sm">
-          {interpolate(t.suppliers.dailySpend, {
+          {formatMessage(t.suppliers.dailySpend, {
             spent: formatMoney(dailySpend.spent, dailySpend.currencyCode),
             limit: formatMoney(dailySpend.limit, dailySpend.currencyCode),
           })}
@@ -137,7 +137,7 @@ function SettingsForm({ stored, type }: { stored: SupplierConfigDetail; type: Su
   const save = useChange<SupplierTested>({
     quiet: true,
     success: ({ works, words }) =>
-      works ? t.suppliers.saved : new Error(interpolate(t.suppliers.savedFailing, { message: words ?? '' })),
+      works ? t.suppliers.saved : new Error(formatMessage(t.suppliers.savedFailing, { message: words ?? '' })),
   })
   const form = useRef<HTMLFormElement>(null)
   const [typed, setTyped] = useState<Record<string, unknown>>()

@@ -11,7 +11,7 @@ import { formatMoneyInput } from '#parts/form-values.ts'
 import { Loading } from '#parts/load-states.tsx'
 import { notifyError, notifySuccess } from '#parts/notify.ts'
 import { ReauthenticationFields } from '#people/sign-in/reauthenticate.tsx'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { supplierPage } from './supplier-paths.ts'
 
 /** Buys one real eSIM: the cheapest product of the supplier, unless the person enters another. */
@@ -53,18 +53,18 @@ function VerifyDialog({ supplier, onClose }: { supplier: string; onClose(): void
   function report({ isVerified, iccid, cancelled, message, charge }: SupplierVerified) {
     onClose()
     if (!isVerified)
-      return notifyError(new Error(interpolate(t.suppliers.notVerified, { iccid, message: charge.message })))
+      return notifyError(new Error(formatMessage(t.suppliers.notVerified, { iccid, message: charge.message })))
     const text = cancelled ? t.suppliers.verifiedCancelled : t.suppliers.verifiedKept
-    notifySuccess(`${interpolate(text, { iccid, message: message ?? '' })} ${charge.message}`)
+    notifySuccess(`${formatMessage(text, { iccid, message: message ?? '' })} ${charge.message}`)
   }
   return (
     <Dialog
-      title={interpolate(t.suppliers.verifyTitle, { supplier })}
+      title={formatMessage(t.suppliers.verifyTitle, { supplier })}
       opened
       onClose={onClose}
       submit={
         stated
-          ? interpolate(t.suppliers.verifyBuy, { price: `${stated.currencyCode} ${stated.price}` })
+          ? formatMessage(t.suppliers.verifyBuy, { price: `${stated.currencyCode} ${stated.price}` })
           : t.suppliers.verifySubmit
       }
       busy={verify.isPending}

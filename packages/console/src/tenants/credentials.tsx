@@ -5,7 +5,7 @@ import { formatDateTime } from '#parts/format.ts'
 import { Card } from '#parts/page.tsx'
 import { Copyable, Hint, Timestamp } from '#parts/values.tsx'
 import { canAdminister, isOperator, useSession } from '#people/sign-in/session.ts'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { DealerSection, useTenant } from './dealer.tsx'
 import { RestrictedKeys } from './restricted-keys.tsx'
 import { NewSecretDialog, type ResetResult, ResetSecret, ViewSecret } from './secret-dialogs.tsx'
@@ -89,7 +89,7 @@ export function CredentialsPage() {
           appSecret={resetResult.appSecret}
           note={
             resetResult.oldValidUntil
-              ? interpolate(t.credentials.oldSecretUntil, { time: formatDateTime(resetResult.oldValidUntil) })
+              ? formatMessage(t.credentials.oldSecretUntil, { time: formatDateTime(resetResult.oldValidUntil) })
               : undefined
           }
           onClose={() => setResetResult(undefined)}

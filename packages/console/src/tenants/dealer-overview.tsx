@@ -13,7 +13,7 @@ import { isOperator, useSession } from '#people/sign-in/session.ts'
 import { SalesChart } from '#sales/sales-chart.tsx'
 import { periodOf, timesOf } from '#sales/sales-period.ts'
 import { SalesTotals } from '#sales/sales-totals.tsx'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { useTenant } from './dealer.tsx'
 import { DealerNotes } from './notes.tsx'
 
@@ -70,7 +70,7 @@ function Activity({ tenantId, data }: { tenantId: string; data: Dashboard }) {
         items={[
           [t.dealers.lastCall, <Timestamp key="c" time={activity?.lastCallAt} format="relative" />],
           [t.dealers.lastOrder, <Timestamp key="o" time={activity?.lastOrderAt} format="relative" />],
-          [t.dealers.failedOrders, orders === 0 ? null : interpolate(t.dealers.failedShare, share)],
+          [t.dealers.failedOrders, orders === 0 ? null : formatMessage(t.dealers.failedShare, share)],
         ]}
       />
     </Card>
@@ -87,7 +87,7 @@ function Details({ tenant }: { tenant: TenantDetail }) {
     [t.settings.dailyLimit, limit(tenant.dailySpendLimit)],
     [t.settings.allowlist, tenant.ipAllowlist.join(', ') || t.common.any],
     [t.settings.unsignedTitle, tenant.unsignedRequests ? t.settings.unsignedOn : null],
-    [t.settings.qps, tenant.qpsLimit ?? interpolate(t.settings.qpsDefault, { limit: tenant.qpsDefault })],
+    [t.settings.qps, tenant.qpsLimit ?? formatMessage(t.settings.qpsDefault, { limit: tenant.qpsDefault })],
     [t.dealers.callbackUrl, tenant.callbackUrl],
     [t.dealers.legalName, tenant.legalName],
     [t.dealers.taxId, tenant.taxId],

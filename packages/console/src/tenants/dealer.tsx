@@ -11,7 +11,7 @@ import { LoadError, Loading } from '#parts/load-states.tsx'
 import { Page, Tabs } from '#parts/page.tsx'
 import { Status } from '#parts/values.tsx'
 import { canOperate, isOperator, useSession } from '#people/sign-in/session.ts'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { ViewAsDealer } from './view-as-dealer.tsx'
 
 /** The dealer of the current URL. */
@@ -66,9 +66,9 @@ function DealerState({ tenant }: { tenant: TenantDetail }) {
     return <StateSentence tone="bad" title={texts.suspended} text={texts.suspendedText} actions={actions} />
   if (balance + (tenant.creditLimit ?? 0) <= 0)
     return (
-      <StateSentence tone="warn" title={interpolate(texts.empty, money)} text={texts.emptyText} actions={actions} />
+      <StateSentence tone="warn" title={formatMessage(texts.empty, money)} text={texts.emptyText} actions={actions} />
     )
-  return <StateSentence tone="ok" title={interpolate(texts.active, money)} actions={actions} />
+  return <StateSentence tone="ok" title={formatMessage(texts.active, money)} actions={actions} />
 }
 
 /** Stops a dealer, or lets it buy again. */

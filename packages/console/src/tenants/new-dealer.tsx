@@ -2,7 +2,7 @@ import type { Credentials } from '@dealer-esim/gateway/http/console/tenants/tena
 import { Select, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { ChangeDialog } from '#parts/dialog.tsx'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { NewSecretDialog } from './secret-dialogs.tsx'
 
 const currencies = Intl.supportedValuesOf('currency')
@@ -18,7 +18,7 @@ export function NewDealer({ onClose, onCreated }: { onClose(): void; onCreated(d
   if (created)
     return (
       <NewSecretDialog
-        title={interpolate(t.dealers.credentialsTitle, { name: created.clientName })}
+        title={formatMessage(t.dealers.credentialsTitle, { name: created.clientName })}
         appKey={created.appKey}
         appSecret={created.appSecret}
         onClose={() => onCreated(created)}

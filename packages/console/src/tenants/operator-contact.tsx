@@ -8,7 +8,7 @@ import { ChangeDialog } from '#parts/dialog.tsx'
 import { Card } from '#parts/page.tsx'
 import { Hint } from '#parts/values.tsx'
 import { canEdit, useSession } from '#people/sign-in/session.ts'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 
 /** Whom a dealer asks. `isReachable`: there is an address or a number besides the console. */
 export function useOperator() {
@@ -61,7 +61,7 @@ export function OperatorAnswers() {
   if (!operator?.isReachable) return null
   return (
     <div>
-      {interpolate(t.contact.answers, { name: operator.name })}
+      {formatMessage(t.contact.answers, { name: operator.name })}
       <ContactLines />
     </div>
   )
@@ -74,7 +74,7 @@ export default function OperatorCard() {
   if (!operator || !me.tenant) return null
   return (
     <Card
-      title={interpolate(t.contact.helps, { name: operator.name })}
+      title={formatMessage(t.contact.helps, { name: operator.name })}
       actions={canEdit(me) && <AskOperator path={`/tenants/${me.tenant.tenantId}/questions`} isQuiet />}
     >
       <ContactLines />
@@ -115,7 +115,7 @@ function Ask({ path, children, hint, text, isQuiet = false }: AskOperatorProps) 
           title={t.contact.ask}
           onClose={() => setOpened(false)}
           submit={t.contact.send}
-          success={interpolate(t.contact.sent, { name })}
+          success={formatMessage(t.contact.sent, { name })}
           request={(body) => ({ method: 'POST', path, body })}
         >
           <Text size="sm" className="break">
@@ -132,7 +132,7 @@ function Ask({ path, children, hint, text, isQuiet = false }: AskOperatorProps) 
             minRows={3}
             data-autofocus
           />
-          <Hint>{interpolate(t.contact.goesTo, { name, email })}</Hint>
+          <Hint>{formatMessage(t.contact.goesTo, { name, email })}</Hint>
           <ContactLines />
         </ChangeDialog>
       )}

@@ -11,7 +11,7 @@ import { Card } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { Hint, Timestamp } from '#parts/values.tsx'
 import { ReauthenticationFields } from '#people/sign-in/reauthenticate.tsx'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { NewSecretDialog } from './secret-dialogs.tsx'
 
 interface Dealer {
@@ -83,7 +83,7 @@ export function RestrictedKeys(dealer: Dealer) {
       {typeof open === 'object' && 'change' in open && <KeyDialog {...dealer} row={open.change} onClose={close} />}
       {typeof open === 'object' && 'revoke' in open && (
         <ChangeDialog
-          title={interpolate(t.restrictedKeys.revokeTitle, { label: open.revoke.label })}
+          title={formatMessage(t.restrictedKeys.revokeTitle, { label: open.revoke.label })}
           onClose={close}
           submit={t.restrictedKeys.revoke}
           danger
@@ -127,7 +127,9 @@ function LabelCell({ row }: { row: KeyRow }) {
 
 function spentText(spent: number, limit: number | null): string {
   const text = formatMoneyInput(spent)
-  return limit === null ? text : interpolate(t.restrictedKeys.spentOf, { spent: text, limit: formatMoneyInput(limit) })
+  return limit === null
+    ? text
+    : formatMessage(t.restrictedKeys.spentOf, { spent: text, limit: formatMoneyInput(limit) })
 }
 
 const LIMITS = ['perOrderMax', 'perDayMax', 'totalMax'] as const
@@ -167,7 +169,7 @@ function KeyDialog({ tenantId, currencyCode, row, onClose, onMade }: KeyDialogPr
   }
   return (
     <ChangeDialog<{ appKey: string; appSecret: string }>
-      title={row ? interpolate(t.restrictedKeys.changeTitle, { label: row.label }) : t.restrictedKeys.create}
+      title={row ? formatMessage(t.restrictedKeys.changeTitle, { label: row.label }) : t.restrictedKeys.create}
       onClose={onClose}
       submit={row ? t.common.save : t.restrictedKeys.create}
       request={(typed) => {

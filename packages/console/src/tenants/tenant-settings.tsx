@@ -16,7 +16,7 @@ import { formatMoneyInput, parseMoneyInput, parseQpsInput } from '#parts/form-va
 import { SettingsCard } from '#parts/settings-card.tsx'
 import { UnsavedWarning } from '#parts/unsaved.tsx'
 import { canAdminister, canOperate, isOperator, useSession } from '#people/sign-in/session.ts'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { EndpointCard } from '#webhooks/endpoint.tsx'
 import { DealerSection, useTenant } from './dealer.tsx'
 
@@ -50,7 +50,7 @@ const saveTo = ({ tenantId }: TenantDetail) => ({ method: 'PATCH', path: `/tenan
 function withLines(message: string, typed: string): string {
   const isNamed = (entry: string) => entry !== '' && message.includes(`“${entry.slice(0, 60)}”`)
   const lines = typed.split('\n').flatMap((line, index) => (line.split(/[\s,]+/).some(isNamed) ? [index + 1] : []))
-  return lines.length === 0 ? message : interpolate(t.settings.lines, { lines: lines.join(', '), message })
+  return lines.length === 0 ? message : formatMessage(t.settings.lines, { lines: lines.join(', '), message })
 }
 
 function ApiAccess({ tenant }: { tenant: TenantDetail }) {
@@ -93,7 +93,7 @@ function ApiAccess({ tenant }: { tenant: TenantDetail }) {
           {isOwn && mine.data && (
             <Group>
               <Button size="xs" variant="default" onClick={() => addMine(mine.data.address)}>
-                {interpolate(t.settings.addMyAddress, { address: mine.data.address })}
+                {formatMessage(t.settings.addMyAddress, { address: mine.data.address })}
               </Button>
             </Group>
           )}
@@ -102,7 +102,7 @@ function ApiAccess({ tenant }: { tenant: TenantDetail }) {
             label={t.settings.qps}
             description={canOperate(me) ? t.settings.qpsHint : t.settings.operatorOnly}
             defaultValue={tenant.qpsLimit ?? ''}
-            placeholder={interpolate(t.settings.qpsDefault, { limit: tenant.qpsDefault })}
+            placeholder={formatMessage(t.settings.qpsDefault, { limit: tenant.qpsDefault })}
             readOnly={!canOperate(me)}
             inputMode="numeric"
             error={errors.qpsLimit}

@@ -8,7 +8,7 @@ import { Card } from '#parts/page.tsx'
 import { Copyable, Hint, Timestamp } from '#parts/values.tsx'
 import { ReauthenticationFields } from '#people/sign-in/reauthenticate.tsx'
 import { useSession } from '#people/sign-in/session.ts'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { NewSecretDialog } from './secret-dialogs.tsx'
 
 /** The dealer's second account, with which it tries everything without money. */
@@ -94,7 +94,7 @@ function TwinFacts({ twin }: { twin: TwinRow }) {
   return (
     <>
       <Copyable value={appKey} label={t.credentials.appKey} />
-      <Text size="sm">{interpolate(t.testTwin.balance, { balance: formatMoneyInput(balance), currencyCode })}</Text>
+      <Text size="sm">{formatMessage(t.testTwin.balance, { balance: formatMoneyInput(balance), currencyCode })}</Text>
       <Hint>
         {t.testTwin.created} <Timestamp time={createdAt} />
       </Hint>

@@ -11,7 +11,7 @@ import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
 import { Amount, Facts, Status } from '#parts/values.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 
 const { APPROVED, REJECTED, EXPIRED } = t.statuses
 /** `ALL` means no filter: by default the page shows what is waiting. */
@@ -116,7 +116,7 @@ function Approve({ row, onClose }: { row: AdjustmentRow; onClose(): void }) {
     <ChangeDialog
       title={t.wallet.approveTitle}
       onClose={onClose}
-      submit={interpolate(t.wallet.approveAmount, { amount: formatMoney(row.amount, row.currencyCode) })}
+      submit={formatMessage(t.wallet.approveAmount, { amount: formatMoney(row.amount, row.currencyCode) })}
       success={t.wallet.approved}
       request={() => ({ method: 'POST', path: `${apiPath(row)}/approve` })}
     >

@@ -5,7 +5,7 @@ import { ChangeDialog, ReasonField } from '#parts/dialog.tsx'
 import { formatMoney } from '#parts/format.ts'
 import { Amount, Facts } from '#parts/values.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 
 /** The operators' buttons for an open request. The first of two people cannot confirm again. */
 export function DecideRequest({ row }: { row: TopUpRequestRow }) {
@@ -45,7 +45,7 @@ function Confirm({ row, onClose }: { row: TopUpRequestRow; onClose(): void }) {
     <ChangeDialog<{ isWaitingForSecond: boolean }>
       title={t.topUpRequests.confirm}
       onClose={onClose}
-      submit={interpolate(t.topUpRequests.confirmAmount, { amount: formatMoney(row.amount, row.currencyCode) })}
+      submit={formatMessage(t.topUpRequests.confirmAmount, { amount: formatMoney(row.amount, row.currencyCode) })}
       success={({ isWaitingForSecond }) =>
         isWaitingForSecond ? t.topUpRequests.firstConfirmed : t.topUpRequests.confirmed
       }
@@ -53,7 +53,7 @@ function Confirm({ row, onClose }: { row: TopUpRequestRow; onClose(): void }) {
     >
       <Text size="sm">{t.topUpRequests.confirmText}</Text>
       {row.confirmedBy && (
-        <Alert color="blue">{interpolate(t.topUpRequests.waitsForSecond, { name: row.confirmedBy })}</Alert>
+        <Alert color="blue">{formatMessage(t.topUpRequests.waitsForSecond, { name: row.confirmedBy })}</Alert>
       )}
       <RequestFacts row={row} />
     </ChangeDialog>

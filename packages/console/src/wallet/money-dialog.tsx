@@ -5,7 +5,7 @@ import { useApi, useChange } from '#api/use-api.ts'
 import { Dialog } from '#parts/dialog.tsx'
 import { parseMoneyInput } from '#parts/form-values.ts'
 import { formatMoney } from '#parts/format.ts'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 
 interface WalletDialogProps {
   tenantId: string
@@ -79,7 +79,9 @@ function MoneyDialog<Answer>(props: MoneyDialogProps<Answer>) {
       opened
       onClose={onClose}
       submit={
-        checking === undefined ? title : interpolate(t.wallet.creditAmount, { amount: formatMoney(checking, currency) })
+        checking === undefined
+          ? title
+          : formatMessage(t.wallet.creditAmount, { amount: formatMoney(checking, currency) })
       }
       busy={change.isPending}
       error={change.error}
@@ -107,7 +109,7 @@ function MoneyDialog<Answer>(props: MoneyDialogProps<Answer>) {
       <TextInput name="reason" maxLength={200} {...props.reason} />
       {checking !== undefined && (
         <Alert color="orange" role="alert">
-          {interpolate(t.wallet.largeAmount, { amount: formatMoney(checking, currency) })}
+          {formatMessage(t.wallet.largeAmount, { amount: formatMoney(checking, currency) })}
         </Alert>
       )}
     </Dialog>

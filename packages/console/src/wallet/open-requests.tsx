@@ -1,6 +1,6 @@
 import { Badge } from '@mantine/core'
 import { useApi } from '#api/use-api.ts'
-import { plural, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 
 const REFRESH_MS = 15_000
 
@@ -9,7 +9,12 @@ export function OpenRequests() {
   const { data } = useApi<{ open: number }>('/top-up-requests/open', {}, { refreshMs: REFRESH_MS })
   if (!data?.open) return null
   return (
-    <Badge size="sm" circle={data.open < 10} aria-label={plural(t.topUpRequests.open, data.open)} data-open-requests>
+    <Badge
+      size="sm"
+      circle={data.open < 10}
+      aria-label={formatMessage(t.topUpRequests.open, { count: data.open })}
+      data-open-requests
+    >
       {data.open}
     </Badge>
   )

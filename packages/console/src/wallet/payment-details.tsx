@@ -4,7 +4,7 @@ import { useApi } from '#api/use-api.ts'
 import { Card } from '#parts/page.tsx'
 import { CopyIcon, Hint } from '#parts/values.tsx'
 import { canEdit, useSession } from '#people/sign-in/session.ts'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { AskOperator, ContactLines, useOperator } from '#tenants/operator-contact.tsx'
 
 /** How a dealer pays: the operator's bank details and payment page, and whom to ask. */
@@ -56,7 +56,7 @@ function NoDetails({ tenantId }: { tenantId: string }) {
   if (!operator) return null
   return (
     <>
-      <Hint>{interpolate(t.topUpRequests.noDetails, { name: operator.name })}</Hint>
+      <Hint>{formatMessage(t.topUpRequests.noDetails, { name: operator.name })}</Hint>
       {canEdit(me) && (
         <Group>
           <AskOperator path={`/tenants/${tenantId}/questions`} text={t.topUpRequests.howToPayQuestion} isQuiet />

@@ -10,7 +10,7 @@ import { UnsavedWarning } from '#parts/unsaved.tsx'
 import { Hint } from '#parts/values.tsx'
 import { ReauthenticationFields } from '#people/sign-in/reauthenticate.tsx'
 import { isOperatorAdmin, useSession } from '#people/sign-in/session.ts'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 
 /** How dealers pay, by currency, and the operator's details on statements. Administrators change them. */
 export function PaymentSettingsPage() {
@@ -99,7 +99,7 @@ function CurrencyCard({ settings }: { settings: CurrencyPaymentSettings }) {
   }
   return (
     <form onSubmit={submit} data-currency={currencyCode}>
-      <Card title={interpolate(t.payments.currency, { currency: currencyCode })}>
+      <Card title={formatMessage(t.payments.currency, { currency: currencyCode })}>
         <Textarea
           name="bankDetails"
           label={t.payments.bankDetails}
@@ -122,7 +122,7 @@ function CurrencyCard({ settings }: { settings: CurrencyPaymentSettings }) {
           />
           <TextInput
             name="limit"
-            label={interpolate(t.payments.secondPersonAbove, { currency: currencyCode })}
+            label={formatMessage(t.payments.secondPersonAbove, { currency: currencyCode })}
             description={t.payments.secondPersonHint}
             inputMode="decimal"
             defaultValue={formatMoneyInput(settings.secondPersonAbove)}

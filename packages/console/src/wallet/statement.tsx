@@ -10,7 +10,7 @@ import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
 import { Amount, Hint } from '#parts/values.tsx'
 import { isOperator, useSession } from '#people/sign-in/session.ts'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 
 const REFRESH_MS = 15_000
 
@@ -133,7 +133,7 @@ function EntryReference({ entry, tenantId }: { entry: WalletEntry; tenantId: str
   return (
     <Anchor component={Link} to={`/tenants/${tenantId}/orders/${entry.orderNo}`} search={{} as never} size="sm">
       {orderNumber({ entryNo: entry.orderEntryNo ?? entry.walletVersion })}
-      {entry.itemNo !== null && ` · ${interpolate(t.orders.esimNumber, { item: entry.itemNo })}`}
+      {entry.itemNo !== null && ` · ${formatMessage(t.orders.esimNumber, { item: entry.itemNo })}`}
     </Anchor>
   )
 }

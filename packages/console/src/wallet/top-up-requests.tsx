@@ -12,7 +12,7 @@ import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
 import { Hint, Status } from '#parts/values.tsx'
 import { isOperator, useSession } from '#people/sign-in/session.ts'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { apiPath, DecideRequest } from './decide-request.tsx'
 import { HowToPay } from './payment-details.tsx'
 import { RequestTopUp } from './request-top-up.tsx'
@@ -91,7 +91,7 @@ function Outcome({ row }: { row: TopUpRequestRow }) {
   return (
     <>
       {row.confirmedBy && (
-        <Hint size="xs">{interpolate(t.topUpRequests.waitsForSecond, { name: row.confirmedBy })}</Hint>
+        <Hint size="xs">{formatMessage(t.topUpRequests.waitsForSecond, { name: row.confirmedBy })}</Hint>
       )}
       <DecideRequest row={row} />
     </>

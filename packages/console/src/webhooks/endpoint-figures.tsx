@@ -6,7 +6,7 @@ import { BarChart } from '#home/bar-chart.tsx'
 import { formatCount, formatDuration, formatPercent, formatTime } from '#parts/format.ts'
 import { Card } from '#parts/page.tsx'
 import { Hint } from '#parts/values.tsx'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 
 const REFRESH_MS = 30_000
 const GREEN = 'var(--chart-ok)'
@@ -39,7 +39,7 @@ export function EndpointFigures({ tenantId }: { tenantId: string }) {
       ) : (
         <>
           <Hint>
-            {interpolate(t.endpoint.success, { percent: formatPercent(acknowledged / all), count: formatCount(all) })}
+            {formatMessage(t.endpoint.success, { percent: formatPercent(acknowledged / all), count: formatCount(all) })}
             {data.isSample && ` ${t.endpoint.sample}`}
           </Hint>
           <SimpleGrid cols={{ base: 1, md: 2 }}>
@@ -67,7 +67,7 @@ function AttemptsChart({ parts }: { parts: Parts }) {
         day: from,
         label: formatTime(from),
         values: [acknowledged, failed],
-        title: `${formatTime(from)}: ${interpolate(t.endpoint.attemptsTooltip, { acknowledged, failed })}`,
+        title: `${formatTime(from)}: ${formatMessage(t.endpoint.attemptsTooltip, { acknowledged, failed })}`,
       }))}
     />
   )
@@ -95,5 +95,5 @@ function ResponseTimeChart({ parts }: { parts: Parts }) {
 function responseTimeText(p50: number | null, p95: number | null): string {
   if (p50 === null) return t.dashboard.noData
   const times = { median: formatDuration(p50), p95: formatDuration(p95 ?? 0) }
-  return interpolate(t.dashboard.deliveryTimeTooltip, times)
+  return formatMessage(t.dashboard.deliveryTimeTooltip, times)
 }

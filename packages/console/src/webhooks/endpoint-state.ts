@@ -1,6 +1,6 @@
 import type { EndpointView } from '@dealer-esim/gateway/http/console/webhooks.ts'
 import { formatDateTime } from '#parts/format.ts'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 
 /** Says whether events reach the endpoint, as a text and as a colour. */
 export function endpointState(endpoint: EndpointView): { color: string; text: string } {
@@ -9,6 +9,6 @@ export function endpointState(endpoint: EndpointView): { color: string; text: st
   if (endpoint.disabledReason) return { color: 'red', text: states[endpoint.disabledReason] }
   if (!endpoint.enabled) return { color: 'gray', text: states.off }
   if (endpoint.failingSince)
-    return { color: 'orange', text: interpolate(states.failing, { time: formatDateTime(endpoint.failingSince) }) }
+    return { color: 'orange', text: formatMessage(states.failing, { time: formatDateTime(endpoint.failingSince) }) }
   return { color: 'teal', text: states.ok }
 }

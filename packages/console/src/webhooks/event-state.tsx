@@ -2,14 +2,14 @@ import type { EventRow } from '@dealer-esim/gateway/http/console/webhooks.ts'
 import { Group } from '@mantine/core'
 import { formatDuration, formatPercent, formatRelativeTime } from '#parts/format.ts'
 import { Status } from '#parts/values.tsx'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 
 /** The delivery state of an event, and the time of the next attempt if the last one failed. */
 export function EventState({ event: { deliveryState, attempts, dueAt } }: { event: EventRow }) {
   const isWaiting =
     deliveryState === 'PENDING' && (attempts ?? 0) > 0 && dueAt !== null && Date.parse(dueAt) > Date.now()
   if (!isWaiting) return <Status status={deliveryState} labels={t.webhooks.states} />
-  const text = interpolate(t.webhooks.waiting, { time: formatRelativeTime(dueAt) })
+  const text = formatMessage(t.webhooks.waiting, { time: formatRelativeTime(dueAt) })
   return <Status status="RETRYING" labels={{ RETRYING: text }} />
 }
 

@@ -10,7 +10,7 @@ import { LoadError, Loading } from '#parts/load-states.tsx'
 import { Card, Page } from '#parts/page.tsx'
 import { Facts, Hint, type StatusTone, TechnicalDetails, TextLink, Timestamp, TimeZone } from '#parts/values.tsx'
 import { canEdit, isOperator, useSession } from '#people/sign-in/session.ts'
-import { interpolate, plural, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { EventState, EventStatuses } from './event-state.tsx'
 
 const REFRESH_MS = 3_000
@@ -71,8 +71,8 @@ const TONES: Record<EventView['deliveryState'], StatusTone> = {
 /** What the receiver has answered so far, and when the gateway tries again. */
 function stateOf({ deliveryState, deliveries, dueAt }: EventView): string {
   const last = deliveries.at(-1)
-  return interpolate(t.webhooks.sentences[deliveryState].title, {
-    attempts: plural(t.webhooks.sentences.attempts, deliveries.length),
+  return formatMessage(t.webhooks.sentences[deliveryState].title, {
+    attempts: formatMessage(t.webhooks.sentences.attempts, { count: deliveries.length }),
     result: last ? attemptResult(last) : t.webhooks.noAttempts,
     time: dueAt === null ? '–' : formatRelativeTime(dueAt),
   })
@@ -152,5 +152,5 @@ export function outcomeText(outcome: string | null): string | null {
 /** The outcome with the HTTP status, if there was a response. */
 export function attemptResult({ outcome, httpStatus }: { outcome: string; httpStatus: number | null }): string {
   const text = outcomeText(outcome) ?? ''
-  return httpStatus === null ? text : `${text} · ${interpolate(t.webhooks.httpStatus, { status: httpStatus })}`
+  return httpStatus === null ? text : `${text} · ${formatMessage(t.webhooks.httpStatus, { status: httpStatus })}`
 }

@@ -7,7 +7,7 @@ import { ChangeDialog } from '#parts/dialog.tsx'
 import { Card } from '#parts/page.tsx'
 import { Hint, Status, Timestamp } from '#parts/values.tsx'
 import { canEdit, useSession } from '#people/sign-in/session.ts'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 
 const REFRESH_MS = 1_000
 
@@ -40,7 +40,7 @@ export function Replays({ tenantId }: { tenantId: string }) {
               <Timestamp time={replay.from} /> – <Timestamp time={replay.to} />
             </Text>
             <Hint>
-              {interpolate(t.webhooks.progress, { done: replay.replayed, all: replay.matched })} · {replay.actor}
+              {formatMessage(t.webhooks.progress, { done: replay.replayed, all: replay.matched })} · {replay.actor}
             </Hint>
             {canEdit(me) && replay.replayState === 'RUNNING' && (
               <Button

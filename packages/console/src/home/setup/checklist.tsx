@@ -8,7 +8,7 @@ import { useApi, useReloadAfter } from '#api/use-api.ts'
 import { Card } from '#parts/page.tsx'
 import { Hint } from '#parts/values.tsx'
 import { isOperatorAdmin, useSession } from '#people/sign-in/session.ts'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 
 type StepName = keyof Setup['steps']
 
@@ -56,7 +56,7 @@ export function SetupChecklist({ onKnown }: { onKnown(): void }) {
       title={t.setup.title}
       actions={
         <>
-          <Hint>{interpolate(t.setup.progress, { done, all: STEPS.length })}</Hint>
+          <Hint>{formatMessage(t.setup.progress, { done, all: STEPS.length })}</Hint>
           <CloseButton aria-label={t.setup.dismiss} title={t.setup.dismiss} onClick={() => setDismissed(true)} />
         </>
       }

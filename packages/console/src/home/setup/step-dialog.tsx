@@ -6,7 +6,7 @@ import { useReturnFocus } from '#parts/dialog.tsx'
 import { Loading } from '#parts/load-states.tsx'
 import { Passkeys } from '#people/account/own-passkeys.tsx'
 import { SecondFactor } from '#people/account/second-factor.tsx'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { SupplierActions, SupplierState } from '#suppliers/supplier-state.tsx'
 
 const AddSupplier = lazy(async () => ({ default: (await import('#suppliers/add-supplier.tsx')).AddSupplier }))
@@ -72,7 +72,7 @@ export function SupplierStep({ onClose }: StepProps) {
         <AddSupplier onAdded={setSupplier} />
       ) : (
         <>
-          <Text size="sm">{interpolate(t.setup.supplierAdded, { supplier })}</Text>
+          <Text size="sm">{formatMessage(t.setup.supplierAdded, { supplier })}</Text>
           <AddedSupplier supplier={supplier} />
           <Group justify="flex-end">
             <Button onClick={onClose}>{t.common.close}</Button>

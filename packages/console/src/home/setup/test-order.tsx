@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { useChange } from '#api/use-api.ts'
 import { Dialog } from '#parts/dialog.tsx'
 import { ReauthenticationFields } from '#people/sign-in/reauthenticate.tsx'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { sendCall, signCall } from '#tenants/explorer/signed-call.ts'
 
 interface TestOrderProps {
@@ -46,7 +46,7 @@ export function TestOrder({ dealer, packageCode, onClose }: TestOrderProps) {
         )
       }}
     >
-      <Text size="sm">{interpolate(t.setup.testOrderText, { package: packageCode, dealer: dealer.clientName })}</Text>
+      <Text size="sm">{formatMessage(t.setup.testOrderText, { package: packageCode, dealer: dealer.clientName })}</Text>
       <Alert color="blue">{t.setup.testOrderSecret}</Alert>
       <ReauthenticationFields />
     </Dialog>

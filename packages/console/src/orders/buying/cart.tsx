@@ -9,7 +9,7 @@ import { formFields } from '#parts/form-values.ts'
 import { formatMoney } from '#parts/format.ts'
 import { ErrorText } from '#parts/load-states.tsx'
 import { Amount, Hint, TextLink } from '#parts/values.tsx'
-import { interpolate, plural, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { amountOf, esimsOf, type PurchaseLine, totalOf } from './offers.ts'
 import { PlaceFlag } from './place-tiles.tsx'
 
@@ -48,7 +48,7 @@ export function Cart({ tenantId, transactionId, lines, isMailPossible, onChange,
   const isShort = after + creditLimit < 0
   const count = esimsOf(lines)
   const price = formatMoney(total, currencyCode)
-  const summary = interpolate(t.portal.summary, { price, after: formatMoney(after, currencyCode) })
+  const summary = formatMessage(t.portal.summary, { price, after: formatMoney(after, currencyCode) })
   const setLine = (line: PurchaseLine, change: Partial<PurchaseLine>) =>
     onChange(lines.map((one) => (one === line ? { ...one, ...change } : one)))
   function review() {
@@ -124,7 +124,7 @@ export function Cart({ tenantId, transactionId, lines, isMailPossible, onChange,
             type="submit"
             data-buy={lines.map((line) => line.offer.packageCode).join(' ')}
           >
-            {count === 0 ? t.portal.title : plural(t.portal.buyFor, count, { price })}
+            {count === 0 ? t.portal.title : formatMessage(t.portal.buyFor, { count, price })}
           </Button>
         </form>
         {/* Announces what pressing a price has done, for people who do not see it. */}
@@ -134,8 +134,8 @@ export function Cart({ tenantId, transactionId, lines, isMailPossible, onChange,
       </aside>
       <PurchaseBar of={card}>
         <span className="grow">
-          <b>{count === 0 ? t.portal.emptyPurchase : plural(t.portal.inPurchase, count, { price })}</b>
-          <small>{interpolate(t.portal.afterIt, { after: formatMoney(after, currencyCode) })}</small>
+          <b>{count === 0 ? t.portal.emptyPurchase : formatMessage(t.portal.inPurchase, { count, price })}</b>
+          <small>{formatMessage(t.portal.afterIt, { after: formatMoney(after, currencyCode) })}</small>
         </span>
         {count > 0 && <Button onClick={review}>{t.portal.review}</Button>}
       </PurchaseBar>
@@ -240,7 +240,7 @@ function Line({ line, onChange, onRemove }: LineProps) {
       </Group>
       {offer.ekycRequired && <Hint size="xs">{t.portal.identityNeeded}</Hint>}
       <Group justify="space-between" wrap="nowrap" align="end">
-        <Group gap={4} role="group" aria-label={interpolate(t.portal.quantityOf, { name })}>
+        <Group gap={4} role="group" aria-label={formatMessage(t.portal.quantityOf, { name })}>
           <ActionIcon
             {...step}
             aria-label={t.portal.oneLess}
@@ -276,7 +276,7 @@ function Line({ line, onChange, onRemove }: LineProps) {
         <ActionIcon
           variant="subtle"
           color="gray"
-          aria-label={interpolate(t.portal.remove, { name })}
+          aria-label={formatMessage(t.portal.remove, { name })}
           onClick={onRemove}
         >
           <IconX size={16} />

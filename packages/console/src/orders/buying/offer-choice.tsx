@@ -7,7 +7,7 @@ import { packageTitleText } from '#catalogue/package-title.ts'
 import { formatAmount, formatMoney } from '#parts/format.ts'
 import { LoadError, Loading } from '#parts/load-states.tsx'
 import { Hint } from '#parts/values.tsx'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { gridOf, marginOf, OFFER_SORTS, type OfferSort, sortOffers } from './offers.ts'
 import { Coverage, dataText, validityText } from './package-facts.tsx'
 import { placeName, type Typed } from './place-search.ts'
@@ -51,7 +51,7 @@ export function OfferChoice({ tenantId, place, named, chosen, entered, onToggle 
   return (
     <section
       className="panel"
-      aria-label={interpolate(t.portal.packagesFor, { place: placeName(place) })}
+      aria-label={formatMessage(t.portal.packagesFor, { place: placeName(place) })}
       ref={section}
     >
       <div className="panel-bar">
@@ -64,14 +64,14 @@ export function OfferChoice({ tenantId, place, named, chosen, entered, onToggle 
               aria-pressed={!isWideShown}
               onClick={() => setIsWide(false)}
             >
-              {interpolate(t.portal.onlyHere, { place: placeName(place) })}
+              {formatMessage(t.portal.onlyHere, { place: placeName(place) })}
             </Button>
             <Button
               variant={isWideShown ? 'light' : 'default'}
               aria-pressed={isWideShown}
               onClick={() => setIsWide(true)}
             >
-              {interpolate(t.portal.regions, { count: new Set(wide!.map((one) => one.place)).size })}
+              {formatMessage(t.portal.regions, { count: new Set(wide!.map((one) => one.place)).size })}
             </Button>
           </Group>
         )}
@@ -181,12 +181,12 @@ function offerText(offer: BuyablePackage): string {
   const amount = formatMoney(price, currencyCode)
   return [
     packageTitleText(name),
-    periodNumMin === null ? amount : interpolate(t.portal.pricePerDay, { price: amount }),
+    periodNumMin === null ? amount : formatMessage(t.portal.pricePerDay, { price: amount }),
     ...(retailPrice === null || margin === null
       ? []
       : [
-          interpolate(t.portal.retailOf, { price: formatMoney(retailPrice, currencyCode) }),
-          interpolate(t.portal.youEarn, { amount: formatMoney(margin, currencyCode) }),
+          formatMessage(t.portal.retailOf, { price: formatMoney(retailPrice, currencyCode) }),
+          formatMessage(t.portal.youEarn, { amount: formatMoney(margin, currencyCode) }),
         ]),
   ].join(', ')
 }
@@ -223,7 +223,7 @@ export function OfferList({ offers, chosen, named, onToggle }: CellProps) {
               <b>{formatMoney(offer.price, offer.currencyCode)}</b>
               {offer.retailPrice !== null && (
                 <small>
-                  {interpolate(t.portal.retailOf, { price: formatMoney(offer.retailPrice, offer.currencyCode) })}
+                  {formatMessage(t.portal.retailOf, { price: formatMoney(offer.retailPrice, offer.currencyCode) })}
                 </small>
               )}
             </span>

@@ -13,7 +13,7 @@ import { formatMoney, formatTime, formatWait } from '#parts/format.ts'
 import { Card, Page } from '#parts/page.tsx'
 import { TextLink } from '#parts/values.tsx'
 import { canSend, useSession } from '#people/sign-in/session.ts'
-import { interpolate, plural, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { orderNumber } from '../order-number.tsx'
 import { OrderState } from '../order-state.tsx'
 import type { Press } from './cart.tsx'
@@ -46,8 +46,8 @@ export function OrderProgress({ order, press, buyMore }: OrderProgressProps) {
     <Page
       title={
         isReady && order.packages.length > 1
-          ? plural(t.portal.severalReady, order.esims)
-          : interpolate(isReady ? t.portal.ready : isDecided ? t.portal.ordered : t.portal.onItsWay, {
+          ? formatMessage(t.portal.severalReady, { count: order.esims })
+          : formatMessage(isReady ? t.portal.ready : isDecided ? t.portal.ordered : t.portal.onItsWay, {
               number: orderNumber(order),
               title: packagesTitleText(order.packages),
             })
@@ -56,7 +56,7 @@ export function OrderProgress({ order, press, buyMore }: OrderProgressProps) {
       actions={
         <>
           <Button component={Link} to={path} search={{} as never} variant="default">
-            {interpolate(t.portal.openOrder, { number: orderNumber(order) })}
+            {formatMessage(t.portal.openOrder, { number: orderNumber(order) })}
           </Button>
           <Button variant={isReady && !isToSend ? 'filled' : 'default'} onClick={buyMore}>
             {t.portal.nextCustomer}
@@ -65,7 +65,7 @@ export function OrderProgress({ order, press, buyMore }: OrderProgressProps) {
       }
     >
       <div role="status" ref={result} tabIndex={-1} className="purchase-result">
-        {plural(t.portal.progress, order.esims, { delivered: profiles.length })}.{' '}
+        {formatMessage(t.portal.progress, { count: order.esims, delivered: profiles.length })}.{' '}
         {data && <Sentence order={data} {...{ isReady, isDecided }} />}
       </div>
       {data && press && <EarlierPress order={data} press={press} />}
@@ -95,8 +95,8 @@ function EarlierPress({ order, press }: { order: OrderDetail; press: Press }) {
   return (
     <Alert color="orange" role="alert" title={t.portal.earlierPress} data-earlier-press>
       {isOther && <div>{t.portal.changesNotBought}</div>}
-      {first !== undefined && <div>{interpolate(t.portal.goesToFirst, { email: first })}</div>}
-      {wanted !== undefined && <div>{interpolate(t.portal.sendToSecond, { email: wanted })}</div>}
+      {first !== undefined && <div>{formatMessage(t.portal.goesToFirst, { email: first })}</div>}
+      {wanted !== undefined && <div>{formatMessage(t.portal.sendToSecond, { email: wanted })}</div>}
     </Alert>
   )
 }
@@ -116,7 +116,7 @@ function isSlow({ waiting, createdAt }: OrderDetail): boolean {
 function Sentence(props: { order: OrderDetail; isReady: boolean; isDecided: boolean }) {
   const { order, isReady, isDecided } = props
   const { amount, balanceAfter, currencyCode, createdAt, profiles, deliverTo } = order
-  const paid = interpolate(t.portal.paid, {
+  const paid = formatMessage(t.portal.paid, {
     amount: formatMoney(amount, currencyCode),
     balance: formatMoney(balanceAfter, currencyCode),
   })
@@ -127,9 +127,9 @@ function Sentence(props: { order: OrderDetail; isReady: boolean; isDecided: bool
   return (
     <>
       {isReady
-        ? interpolate(t.portal.deliveredAfter, { duration: took })
-        : !isDecided && interpolate(t.portal.preparedSince, { time: formatTime(createdAt) })}{' '}
-      {paid} {to && interpolate(t.portal.goesTo[sent], { email: to.email })}
+        ? formatMessage(t.portal.deliveredAfter, { duration: took })
+        : !isDecided && formatMessage(t.portal.preparedSince, { time: formatTime(createdAt) })}{' '}
+      {paid} {to && formatMessage(t.portal.goesTo[sent], { email: to.email })}
     </>
   )
 }

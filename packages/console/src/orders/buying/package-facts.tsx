@@ -1,6 +1,6 @@
 import type { BuyablePackage } from '@dealer-esim/gateway/http/console/orders/buyable-packages.ts'
 import { formatVolume } from '#parts/format.ts'
-import { interpolate, plural, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { locationName, sortLocations } from './countries.ts'
 
 const COUNTRIES_SHOWN = 3
@@ -12,7 +12,7 @@ export function Coverage({ locationCodes }: Pick<BuyablePackage, 'locationCodes'
   const more = sorted.length - shown.length
   return (
     <span title={sorted.map(locationName).join(', ')}>
-      {shown.map(locationName).join(', ')} {more > 0 && interpolate(t.portal.moreCountries, { count: more })}
+      {shown.map(locationName).join(', ')} {more > 0 && formatMessage(t.portal.moreCountries, { count: more })}
     </span>
   )
 }
@@ -20,10 +20,10 @@ export function Coverage({ locationCodes }: Pick<BuyablePackage, 'locationCodes'
 export function dataText({ dataType, volume }: Pick<BuyablePackage, 'dataType' | 'volume'>): string {
   if (volume === null) return t.portal.unlimited
   const text = formatVolume(volume)
-  return dataType === 'DAILY' ? interpolate(t.portal.dataPerDay, { volume: text }) : text
+  return dataType === 'DAILY' ? formatMessage(t.portal.dataPerDay, { volume: text }) : text
 }
 
 export function validityText({ duration, periodNumMin: min, periodNumMax: max }: BuyablePackage): string {
-  if (min === null || max === null) return plural(t.esims.days, duration)
-  return interpolate(t.portal.anyDays, { min, max })
+  if (min === null || max === null) return formatMessage(t.esims.days, { count: duration })
+  return formatMessage(t.portal.anyDays, { min, max })
 }

@@ -7,7 +7,7 @@ import { useApi } from '#api/use-api.ts'
 import { Flag } from '#catalogue/flags/flag.tsx'
 import { packageTitle } from '#catalogue/package-title.ts'
 import { formatAmount } from '#parts/format.ts'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { placeName, readTyped, searchPlaces, sortPlaces, type Typed } from './place-search.ts'
 import { useTabStop } from './tab-stop.ts'
 
@@ -78,7 +78,7 @@ export function PlaceTiles({ places, chosen, typed, onType, onChoose, onEnter }:
                 disabled={one === 'recent' && recent.size === 0}
                 onClick={() => setOrder(one === order ? undefined : one)}
               >
-                {interpolate(t.portal.placeOrders[one], { count: places.length })}
+                {formatMessage(t.portal.placeOrders[one], { count: places.length })}
               </Button>
             ))}
           </Group>
@@ -100,7 +100,7 @@ export function PlaceTiles({ places, chosen, typed, onType, onChoose, onEnter }:
             </span>
             <span>
               <b>{placeName(place)}</b>
-              <small>{interpolate(t.portal.from, { price: formatAmount(place.from, place.currencyCode) })}</small>
+              <small>{formatMessage(t.portal.from, { price: formatAmount(place.from, place.currencyCode) })}</small>
             </span>
           </button>
         ))}

@@ -5,7 +5,7 @@ import { useApi, useChange } from '#api/use-api.ts'
 import { Dialog } from '#parts/dialog.tsx'
 import { Card, Page } from '#parts/page.tsx'
 import { Hint } from '#parts/values.tsx'
-import { interpolate, plural, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { NewPasswordInput, ReauthenticationFields } from '../sign-in/reauthenticate.tsx'
 import { useSession } from '../sign-in/session.ts'
 import { AccessTokens } from './access-tokens.tsx'
@@ -57,9 +57,9 @@ function Password() {
   const change = useChange<{ endedSessions: number; endedTokens: number }>({
     quiet: true,
     success: ({ endedSessions, endedTokens }) =>
-      interpolate(t.account.passwordChanged, {
-        sessions: plural(t.account.endedSessions, endedSessions),
-        tokens: plural(t.account.endedTokens, endedTokens),
+      formatMessage(t.account.passwordChanged, {
+        sessions: formatMessage(t.account.endedSessions, { count: endedSessions }),
+        tokens: formatMessage(t.account.endedTokens, { count: endedTokens }),
       }),
   })
   return (
@@ -90,7 +90,7 @@ function Password() {
           {tokens > 0 && (
             <Checkbox
               name="endTokens"
-              label={plural(t.account.endTokens, tokens)}
+              label={formatMessage(t.account.endTokens, { count: tokens })}
               description={t.account.endTokensText}
             />
           )}

@@ -9,7 +9,7 @@ import { notifySuccess } from '#parts/notify.ts'
 import { Card } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { Hint, Timestamp } from '#parts/values.tsx'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { ReauthenticationFields } from '../sign-in/reauthenticate.tsx'
 import { canUsePasskeys, useSignInOptions } from '../sign-in/sign-in-options.ts'
 import { registerPasskey } from '../sign-in/use-passkey.ts'
@@ -74,7 +74,7 @@ export function Passkeys() {
 }
 
 function whyNot(host: string | null): string {
-  return host !== null && host !== location.hostname ? interpolate(t.passkeys.host, { host }) : t.passkeys.unsupported
+  return host !== null && host !== location.hostname ? formatMessage(t.passkeys.host, { host }) : t.passkeys.unsupported
 }
 
 function AddPasskey({ onClose, onCodes }: { onClose(): void; onCodes(codes: string[]): void }) {
@@ -141,7 +141,7 @@ function RemovePasskey({ row, onClose }: { row: PasskeyRow; onClose(): void }) {
       request={(body) => ({ method: 'POST', path, body })}
     >
       <Stack>
-        <Text size="sm">{interpolate(t.passkeys.removeText, { name: row.name })}</Text>
+        <Text size="sm">{formatMessage(t.passkeys.removeText, { name: row.name })}</Text>
         <ReauthenticationFields />
       </Stack>
     </ChangeDialog>

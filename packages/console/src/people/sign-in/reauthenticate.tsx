@@ -3,7 +3,7 @@ import { useMutation } from '@tanstack/react-query'
 import type { ApiError } from '#api/call-api.ts'
 import { holdConfirmation, useConfirmation } from '#api/held-confirmation.ts'
 import { ErrorText } from '#parts/load-states.tsx'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { openProviderWindow } from './provider.ts'
 import { useSession } from './session.ts'
 import { canUsePasskeys, useSignInOptions } from './sign-in-options.ts'
@@ -52,7 +52,7 @@ export function ReauthenticationFields() {
       )}
       {hasProvider && (
         <Button variant="default" loading={confirm.isPending} onClick={() => confirm.mutate('provider')}>
-          {interpolate(t.reauthentication.useProvider, { provider: hasProvider })}
+          {formatMessage(t.reauthentication.useProvider, { provider: hasProvider })}
         </Button>
       )}
       {!me.hasPassword && !hasPasskey && !hasProvider && <Text size="sm">{t.reauthentication.nothing}</Text>}

@@ -6,7 +6,7 @@ import { lazy, Suspense, useEffect, useRef, useState } from 'react'
 import { type ApiError, call } from '#api/call-api.ts'
 import { formFields } from '#parts/form-values.ts'
 import { ErrorText, Loading } from '#parts/load-states.tsx'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { goToProvider, openProviderWindow } from './provider.ts'
 import { CodeField } from './reauthenticate.tsx'
 import { SignInLayout } from './sign-in-layout.tsx'
@@ -126,7 +126,7 @@ function OtherWays({ onPasskey, isPasskeyPending, onSignedIn, overPage = false }
       )}
       {options?.provider && (
         <Button variant="default" loading={provider.isPending} onClick={() => provider.mutate()} fullWidth>
-          {interpolate(t.signIn.withProvider, { provider: options.provider })}
+          {formatMessage(t.signIn.withProvider, { provider: options.provider })}
         </Button>
       )}
     </>

@@ -7,7 +7,7 @@ import { type ApiError, call, consoleBase } from '#api/call-api.ts'
 import { queryClient, SESSION } from '#api/use-api.ts'
 import { formFields } from '#parts/form-values.ts'
 import { ErrorText, LoadError, Loading } from '#parts/load-states.tsx'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { CodeField, NewPasswordInput } from './reauthenticate.tsx'
 import { SignInError, usePasswordSignIn } from './sign-in.tsx'
 import { SignInFailed, SignInLayout } from './sign-in-layout.tsx'
@@ -58,7 +58,7 @@ function SetPassword({ token }: { token: string }) {
   return (
     <SignInLayout
       title={invited ? t.welcome.title : t.welcome.resetTitle}
-      text={interpolate(t.welcome.text, { email: link.data.email })}
+      text={formatMessage(t.welcome.text, { email: link.data.email })}
     >
       <form
         onSubmit={(event) => {

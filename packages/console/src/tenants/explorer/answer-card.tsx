@@ -4,7 +4,7 @@ import { CodeBlock } from '#code/code-block.tsx'
 import { formatDuration } from '#parts/format.ts'
 import { Card } from '#parts/page.tsx'
 import { useSession } from '#people/sign-in/session.ts'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import type { CallResponse, SignedCall } from './signed-call.ts'
 import { curlCommand } from './snippets.ts'
 
@@ -24,12 +24,15 @@ export function Answer({ sent: { operation, call, answer, error } }: { sent: Sen
       actions={
         answer && (
           <Text size="sm" data-answer={answer.status}>
-            {interpolate(t.explorer.responseStatus, { status: answer.status, time: formatDuration(answer.durationMs) })}
+            {formatMessage(t.explorer.responseStatus, {
+              status: answer.status,
+              time: formatDuration(answer.durationMs),
+            })}
           </Text>
         )
       }
     >
-      {error && <Alert color="red">{interpolate(t.explorer.cannotSend, { reason: error })}</Alert>}
+      {error && <Alert color="red">{formatMessage(t.explorer.cannotSend, { reason: error })}</Alert>}
       {answer && <CodeBlock label={t.explorer.responseBody} text={answer.text} language="json" />}
       <details>
         <summary>{t.explorer.howSigned}</summary>

@@ -8,7 +8,7 @@ import { formFields } from '#parts/form-values.ts'
 import { notifyError } from '#parts/notify.ts'
 import { Card } from '#parts/page.tsx'
 import { Hint } from '#parts/values.tsx'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { type CheckResult, diagnose } from './diagnose-signature.ts'
 
 interface Clock {
@@ -87,7 +87,7 @@ export function Debugger({ tenant, secret }: { tenant: TenantDetail; secret: str
       {results && (
         <Card>
           <Alert color={failure ? 'red' : 'teal'} role="status" data-verdict={failure?.code ?? 'fine'}>
-            {failure ? interpolate(t.debugger.stopsHere, { code: failure.code ?? '' }) : t.debugger.allPassed}
+            {failure ? formatMessage(t.debugger.stopsHere, { code: failure.code ?? '' }) : t.debugger.allPassed}
           </Alert>
           <List spacing="xs" center={false} listStyleType="none">
             {results.map((result) => (

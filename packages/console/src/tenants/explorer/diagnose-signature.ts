@@ -11,7 +11,7 @@ import {
   verifyRequest,
 } from '@dealer-esim/contract'
 import { formatDuration } from '#parts/format.ts'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 
 type CheckName = keyof typeof t.debugger.checks
 
@@ -63,7 +63,7 @@ export async function diagnose(request: FailingRequest): Promise<CheckResult[]> 
   await check('appKey', async () =>
     headers!.appKey === request.appKey
       ? undefined
-      : ['101004', interpolate(messages.appKey, { given: headers!.appKey, wanted: request.appKey })],
+      : ['101004', formatMessage(messages.appKey, { given: headers!.appKey, wanted: request.appKey })],
   )
   await check('clock', async () => clockError(headers!, request.serverTimeMs))
   await check('signature', async () => {
@@ -101,7 +101,7 @@ function clockError(headers: RequestHeaders, nowMs: number): [string, string] | 
   const offMs = Number(headers.timestamp) - nowMs
   if (Math.abs(offMs) <= CLOCK_WINDOW_MS) return undefined
   const { clockStale, clockAhead } = t.debugger.messages
-  return ['101001', interpolate(offMs < 0 ? clockStale : clockAhead, { off: formatDuration(Math.abs(offMs)) })]
+  return ['101001', formatMessage(offMs < 0 ? clockStale : clockAhead, { off: formatDuration(Math.abs(offMs)) })]
 }
 
 /** Reads `Name: value` lines, or the -H arguments of a curl command. Quotes around a line are dropped. */

@@ -1,7 +1,7 @@
 import { Anchor, Button, Group, Stack } from '@mantine/core'
 import { Card } from '#parts/page.tsx'
 import { Hint, Timestamp } from '#parts/values.tsx'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import type { PastRequest } from './call-history.ts'
 
 /** Requests that this person sent from this browser. Choosing one fills in the form again. */
@@ -28,7 +28,7 @@ export function HistoryCard(props: { requests: PastRequest[]; onChoose(request: 
               <Hint size="xs">
                 {request.status === null
                   ? t.orders.noResponse
-                  : interpolate(t.webhooks.httpStatus, { status: request.status })}{' '}
+                  : formatMessage(t.webhooks.httpStatus, { status: request.status })}{' '}
                 · <Timestamp time={request.time} />
               </Hint>
             </Group>

@@ -17,7 +17,7 @@ import { Dialog } from '#parts/dialog.tsx'
 import { Card } from '#parts/page.tsx'
 import { Hint } from '#parts/values.tsx'
 import { useSession } from '#people/sign-in/session.ts'
-import { interpolate, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { Answer, type SentRequest } from './answer-card.tsx'
 import { requestHistory } from './call-history.ts'
 import { HistoryCard } from './history-card.tsx'
@@ -170,7 +170,7 @@ export function RequestForm({ tenant, secret }: { tenant: TenantDetail | undefin
         />
       </Grid.Col>
       <Dialog
-        title={interpolate(t.explorer.confirmTitle, { operation })}
+        title={formatMessage(t.explorer.confirmTitle, { operation })}
         opened={dialogOpen}
         onClose={() => setDialogOpen(false)}
         submit={t.explorer.send}
@@ -224,7 +224,7 @@ function OperationCard({ operation }: { operation: OperationName }) {
 /** Validates the body as the gateway does, on every keystroke. An invalid body can still be sent. */
 function bodyError(operation: OperationName, body: string): string | undefined {
   const json = parseStrictJson(new TextEncoder().encode(body))
-  if (!json.ok) return interpolate(t.explorer.bodyNotJson, { reason: json.reason })
+  if (!json.ok) return formatMessage(t.explorer.bodyNotJson, { reason: json.reason })
   const parsed = parseRequest(operation, json.value)
   if (parsed.ok) return undefined
   return `${parsed.code}: ${parsed.details.map((detail) => `${detail.field} ${detail.reason}`).join(' ')}`

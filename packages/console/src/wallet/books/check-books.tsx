@@ -10,7 +10,7 @@ import { formatCount, formatDateTime } from '#parts/format.ts'
 import { LoadError, Loading } from '#parts/load-states.tsx'
 import { Card } from '#parts/page.tsx'
 import { Facts, Hint, TechnicalDetails, Timestamp } from '#parts/values.tsx'
-import { interpolate, plural, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { DealerSection, useTenant } from '#tenants/dealer.tsx'
 import { linesOf } from './file-lines.ts'
 import { knownSizeOf, loadRemembered, type RememberedBooks, remember } from './remembered-books.ts'
@@ -165,10 +165,16 @@ function Verdict({ result, remembered, isWhole }: VerdictProps) {
   const { checkpoint, last, restoredAt } = trusted
   if (restoredAt !== undefined)
     return (
-      <StateSentence tone="warn" title={interpolate(texts.restored, { entry: restoredAt })} text={texts.restoredText} />
+      <StateSentence
+        tone="warn"
+        title={formatMessage(texts.restored, { entry: restoredAt })}
+        text={texts.restoredText}
+      />
     )
-  const title = isWhole ? plural(texts.equal, checkpoint.treeSize) : plural(texts.covered, checkpoint.treeSize)
-  const since = last && remembered && interpolate(texts.consistent, { time: formatDateTime(last.createTime) })
+  const title = isWhole
+    ? formatMessage(texts.equal, { count: checkpoint.treeSize })
+    : formatMessage(texts.covered, { count: checkpoint.treeSize })
+  const since = last && remembered && formatMessage(texts.consistent, { time: formatDateTime(last.createTime) })
   return <StateSentence tone="ok" title={title} text={since ?? texts.first} />
 }
 

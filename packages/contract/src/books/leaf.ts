@@ -21,11 +21,11 @@ export type LeafEntry = Pick<StatementEntry, (typeof LEAF_MEMBERS)[number]>
  * @throws TypeError for an entry without one of the members
  */
 export function leafText(entry: LeafEntry): string {
-  const members = LEAF_MEMBERS.map((member) => {
-    const value = entry[member]
-    if (value === undefined)
-      throw new TypeError(`The entry has no ${member}. Pass it as account/statement returned it.`)
-    return [member, value]
-  })
-  return JSON.stringify(Object.fromEntries(members))
+  const missing = LEAF_MEMBERS.find((member) => entry[member] === undefined)
+  if (missing) throw new TypeError(`The entry has no ${missing}. Pass it as account/statement returned it.`)
+  const { actionNo, amount, balanceAfter, createTime, currencyCode, entryNo, esimTranNo } = entry
+  const { kind, orderNo, reference, transactionId } = entry
+  // biome-ignore format: one literal in the order of the leaf. With spreads it takes five times as long.
+  const leaf = { actionNo, amount, balanceAfter, createTime, currencyCode, entryNo, esimTranNo, kind, orderNo, reference, transactionId }
+  return JSON.stringify(leaf)
 }

@@ -4,7 +4,7 @@ import { ensureLocalDemo } from '#local-demo.ts'
 import { getTrialData, removeTrialData, startTrialData } from '#operations/trial/trial-data.ts'
 import { searchOrders } from '#orders/reading/search-orders.ts'
 import { updateSales } from '#sales/update-sales.ts'
-import { growTrees, makeDueCheckpoints } from '#wallet/books/books-loop.ts'
+import { growAllTrees, makeDueCheckpoints } from '#wallet/books/books-loop.ts'
 import { verifyLedger } from '#wallet/verify/verify-ledger.ts'
 import { listEvents } from '#webhooks/list-events.ts'
 import { startWorker } from '#worker.ts'
@@ -28,7 +28,7 @@ afterAll(async () => {
 
 /** What the worker does for the demo dealer's books too, whose rows are compared afterwards. */
 async function keepBooks(): Promise<void> {
-  await growTrees(node.deps)
+  await growAllTrees(node.deps)
   await makeDueCheckpoints(node.deps)
 }
 

@@ -16,7 +16,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ENCRYPTED_COLUMNS } from '#platform/deployment/encrypted-columns.ts'
 import { reencryptColumn } from '#platform/deployment/reencrypt.ts'
 import { enforceRetention } from '#platform/retention/retention-loop.ts'
-import { growTrees, makeDueCheckpoints } from '#wallet/books/books-loop.ts'
+import { growAllTrees, makeDueCheckpoints } from '#wallet/books/books-loop.ts'
 import { getCheckpoint } from '#wallet/books/checkpoints.ts'
 import { growTree } from '#wallet/books/grow-tree.ts'
 import { forgetOldKeys, getTenantKeys, listLedgerKeys, rotateLedgerKey } from '#wallet/books/ledger-keys.ts'
@@ -144,8 +144,8 @@ describe('the tree of a ledger', () => {
       sql`select size from ledger_trees where tenant_id = ${tenantId}`,
     )
     expect(Number(tree!.size)).toBe(added)
-    await growTrees(books)
-    await growTrees(books)
+    await growAllTrees(books)
+    await growAllTrees(books)
     const last = await getCheckpoint(books, tenantId, {})
     await expectAllProved(tenantId, [last])
   })
@@ -154,7 +154,7 @@ describe('the tree of a ledger', () => {
     const [damaged, other] = [await tenantWith(5), await tenantWith(5)]
     await money.db.query(sql`delete from transfers where tenant_id = ${damaged} and wallet_version = 3`)
     await expect(growTree(money.db, damaged)).rejects.toThrow(`entry 3 of ${damaged} is missing`)
-    await growTrees(books)
+    await growAllTrees(books)
     expect(await getCheckpoint(books, other, {})).toMatchObject({ treeSize: 5 })
     expect(await getCheckpoint(books, damaged, {})).toMatchObject({ treeSize: 0 })
   })

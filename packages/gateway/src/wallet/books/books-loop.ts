@@ -9,7 +9,7 @@ import { isMoving } from '#platform/held-tenants.ts'
 import { runJob } from '#platform/jobs.ts'
 import { firstVersionAt } from '../statement/statement-month.ts'
 import { type CheckpointDeps, closeMonth, makeCheckpoint } from './checkpoints.ts'
-import { growTree } from './grow-tree.ts'
+import { type Growth, growTree, growTrees, LEAVES_MAX } from './grow-tree.ts'
 import { forgetOldKeys } from './ledger-keys.ts'
 
 export interface BooksDeps extends CheckpointDeps {
@@ -42,7 +42,7 @@ export function booksLoop(deps: BooksDeps): Running {
 }
 
 /**
- * A pass of growTrees that reads no wallet while no entry is posted. The server counts the rows inserted into `transfers`, and reports
+ * A pass of growAllTrees that reads no wallet while no entry is posted. The server counts the rows inserted into `transfers`, and reports
  * them at most ten seconds late; where it does not count (`track_counts = off`, a table on other nodes), every pass reads the wallets.
  * @returns a function that returns true if a wallet has more
  */
@@ -55,37 +55,69 @@ export function createTreeGrower(deps: Pick<BooksDeps, 'db' | 'log'>): (signal?:
     })
     const { inserted } = transfers!
     if (inserted > 0n && inserted === seen && performance.now() < readAt + READ_EVERY_MS) return false
-    const hasMore = await growTrees(deps, signal)
+    const hasMore = await growAllTrees(deps, signal)
     ;[seen, readAt] = [hasMore ? 0n : inserted, performance.now()]
     return hasMore
   }
 }
 
 /**
- * Adds the next entries of every wallet that has new ones to its tree. A wallet that cannot be read is logged, and the others
- * follow.
+ * Adds the next entries of every wallet that has new ones to its tree, several wallets in a transaction. A wallet that cannot be read
+ * is logged, and the others follow.
  * @returns true if a wallet has more
  */
-export async function growTrees({ db, log }: Pick<BooksDeps, 'db' | 'log'>, signal?: AbortSignal): Promise<boolean> {
+export async function growAllTrees(deps: Pick<BooksDeps, 'db' | 'log'>, signal?: AbortSignal): Promise<boolean> {
   let hasMore = false
-  for await (const tenantId of eachTenant(
-    db,
-    (after) => sql`
-      select w.tenant_id from wallets w left join ledger_trees t using (tenant_id)
-      where w.version > coalesce(t.size, 0) and w.tenant_id > ${after} and not ${raw(isMoving('w.tenant_id'))}
-      order by w.tenant_id limit ${TENANTS_PER_PAGE}`,
-  )) {
+  for await (const tenantIds of groupsBehind(deps.db)) {
     if (signal?.aborted) return false
-    let isElsewhere = false
-    await runJob(log, 'books', { tenantId }, async () => {
-      const grown = await growTree(db, tenantId)
-      isElsewhere = grown === undefined
-      hasMore ||= grown?.more === true
-    })
-    if (isElsewhere) return false
+    const grown = await growGroup(deps, tenantIds)
+    if (grown === undefined) return false
+    hasMore ||= grown.more
     await failpoint('books.after-growth')
   }
   return hasMore
+}
+
+/** Groups of wallets with new entries: as many as one transaction takes, or one wallet. */
+async function* groupsBehind(db: Pick<Db, 'query'>): AsyncGenerator<string[]> {
+  let [group, entries] = [[] as string[], 0]
+  for await (const { tenantId, behind } of eachTenant<{ tenantId: string; behind: bigint }>(
+    db,
+    (after) => sql`
+      select w.tenant_id, w.version - coalesce(t.size, 0) as behind from wallets w left join ledger_trees t using (tenant_id)
+      where w.version > coalesce(t.size, 0) and w.tenant_id > ${after} and not ${raw(isMoving('w.tenant_id'))}
+      order by w.tenant_id limit ${TENANTS_PER_PAGE}`,
+  )) {
+    const own = Math.min(Number(behind), LEAVES_MAX)
+    if (group.length > 0 && entries + own > LEAVES_MAX) {
+      yield group
+      ;[group, entries] = [[], 0]
+    }
+    group.push(tenantId)
+    entries += own
+  }
+  if (group.length > 0) yield group
+}
+
+/** Grows the trees of a group together. If one stops the others, each is grown alone, and those that fail are logged. */
+async function growGroup({ db, log }: Pick<BooksDeps, 'db' | 'log'>, tenantIds: string[]): Promise<Growth> {
+  if (tenantIds.length > 1) {
+    try {
+      return await growTrees(db, tenantIds)
+    } catch {
+      // The wallet that fails is logged below.
+    }
+  }
+  const all = { added: 0, more: false }
+  for (const tenantId of tenantIds) {
+    let grown: Growth = all
+    await runJob(log, 'books', { tenantId }, async () => {
+      grown = await growTree(db, tenantId)
+    })
+    if (grown === undefined) return undefined
+    all.more ||= grown.more
+  }
+  return all
 }
 
 /**
@@ -94,7 +126,7 @@ export async function growTrees({ db, log }: Pick<BooksDeps, 'db' | 'log'>, sign
  */
 export async function makeDueCheckpoints(deps: BooksDeps, signal?: AbortSignal): Promise<void> {
   if (deps.links.publicUrl === '') return
-  for await (const tenantId of eachTenant(
+  for await (const { tenantId } of eachTenant(
     deps.db,
     (after) => sql`
       select tenant_id from ledger_trees t
@@ -121,7 +153,7 @@ async function closeMonths(deps: BooksDeps, signal?: AbortSignal): Promise<void>
     select to_char(ended_at - interval '1 day', 'YYYY-MM') as month, ended_at at time zone 'UTC' as ended_at
     from (select date_trunc('month', clock_timestamp() at time zone 'UTC' - ${raw(MONTH_ENDS_AFTER)}) as ended_at) as last`)
   const { month, endedAt } = ended!
-  for await (const tenantId of eachTenant(
+  for await (const { tenantId } of eachTenant(
     deps.db,
     (after) => sql`
       select tenant_id from ledger_trees t
@@ -140,14 +172,14 @@ async function closeMonths(deps: BooksDeps, signal?: AbortSignal): Promise<void>
 }
 
 /** The tenants of a query, page by page. `query` selects those after a tenant, in order, at most TENANTS_PER_PAGE. */
-async function* eachTenant(
+async function* eachTenant<Row extends { tenantId: string }>(
   db: Pick<Db, 'query'>,
   query: (after: string) => { text: string; values: unknown[] },
-): AsyncGenerator<string> {
+): AsyncGenerator<Row> {
   let after = LOWEST_UUID
   for (;;) {
-    const rows = await db.query<{ tenantId: string }>(query(after))
-    for (const { tenantId } of rows) yield tenantId
+    const rows = await db.query<Row>(query(after))
+    yield* rows
     if (rows.length < TENANTS_PER_PAGE) return
     after = rows.at(-1)!.tenantId
   }

@@ -20,14 +20,28 @@ export interface Tile {
   hashes: Buffer[]
 }
 
-/** The unfinished tiles of a tree, which the next leaf changes: one for each level that has one. */
-export async function loadOpenTiles(db: Pick<Db, 'query'>, tenantId: string, size: number): Promise<Tile[]> {
-  const open: Pick<Tile, 'level' | 'tile'>[] = []
-  for (let [level, count] = [0, size]; count > 0; level += 1, count = Math.floor(count / TILE_WIDTH)) {
-    if (count % TILE_WIDTH > 0) open.push({ level, tile: Math.floor(count / TILE_WIDTH) })
-  }
-  const { tiles } = await loadTiles(db, tenantId, open)
-  return tiles.map((tile) => ({ ...tile, hashes: split(tile.hashes) }))
+export type OfTenant<One> = One & { tenantId: string }
+
+/** The unfinished tiles of trees, which their next leaves change: one for each level that has one. */
+export async function loadOpenTiles(
+  db: Pick<Db, 'query'>,
+  trees: readonly OfTenant<{ size: number }>[],
+): Promise<Map<string, Tile[]>> {
+  const keys: OfTenant<Pick<Tile, 'level' | 'tile'>>[] = []
+  for (const { tenantId, size } of trees)
+    for (let [level, count] = [0, size]; count > 0; level += 1, count = Math.floor(count / TILE_WIDTH)) {
+      if (count % TILE_WIDTH > 0) keys.push({ tenantId, level, tile: Math.floor(count / TILE_WIDTH) })
+    }
+  const rows = await db.query<OfTenant<StoredTile>>({
+    name: 'books-open-tiles',
+    text: `select t.tenant_id, t.level, t.tile, t.hashes from ledger_tiles t
+           join unnest($1::uuid[], $2::smallint[], $3::bigint[]) as wanted (tenant_id, level, tile) using (tenant_id, level, tile)`,
+    values: [keys.map(({ tenantId }) => tenantId), keys.map(({ level }) => level), keys.map(({ tile }) => tile)],
+  })
+  const open = new Map<string, Tile[]>(trees.map(({ tenantId }) => [tenantId, []]))
+  for (const { tenantId, level, tile, hashes } of rows)
+    open.get(tenantId)!.push({ level, tile: Number(tile), hashes: split(hashes) })
+  return open
 }
 
 /**

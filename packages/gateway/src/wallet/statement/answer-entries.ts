@@ -7,14 +7,14 @@ import {
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import sql from 'sql-template-tag'
 import type { TransferKind } from '../ledger/post.ts'
-import type { StatementEntry } from './statement-entries.ts'
+import type { HashedEntry, StatementEntry } from './statement-entries.ts'
 
 /** Movements of a wallet as `account/statement` answers them. The ledger's tree hashes the same members. */
 export async function answerEntries(
   db: Pick<Db, 'query'>,
   tenantId: string,
   currencyCode: string,
-  entries: readonly StatementEntry[],
+  entries: readonly (HashedEntry & Partial<Pick<StatementEntry, 'keyLabel'>>)[],
 ): Promise<StatementAnswerEntry[]> {
   const esims = await findRefundedEsims(db, tenantId, entries)
   return entries.map((entry) => ({
@@ -28,7 +28,7 @@ export async function answerEntries(
     esimTranNo: entry.toppedUpProfileId ?? esims.get(entry.walletVersion)?.profileId ?? null,
     actionNo: actionNoOf(esims.get(entry.walletVersion)),
     reference: entry.reference,
-    keyLabel: entry.keyLabel,
+    keyLabel: entry.keyLabel ?? null,
     createTime: formatTime(entry.createdAt),
   }))
 }
@@ -50,7 +50,7 @@ function actionNoOf(esim: RefundedEsim | undefined): string | null {
 async function findRefundedEsims(
   db: Pick<Db, 'query'>,
   tenantId: string,
-  entries: readonly StatementEntry[],
+  entries: readonly HashedEntry[],
 ): Promise<Map<bigint, RefundedEsim>> {
   const refunds = entries.filter((entry) => entry.itemNo !== null && entry.toppedUpProfileId === null)
   const versions = refunds.map((entry) => entry.walletVersion)

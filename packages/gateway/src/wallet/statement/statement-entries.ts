@@ -67,7 +67,7 @@ export async function getStatementPage(
     ),
   )
   if (!ascending) rows.reverse()
-  const entries = rows.slice(0, limit).map(entryOf)
+  const entries = rows.slice(0, limit).map((row) => entryOf(row))
   return { entries, next: rows.length > limit ? entries[limit - 1]!.walletVersion : null }
 }
 
@@ -106,9 +106,35 @@ export async function* streamEntries(
         order by wallet_version limit ${STATEMENT_PAGE_MAX}`,
       ),
     )
-    yield rows.map(entryOf)
+    yield rows.map((row) => entryOf(row))
     from = rows.length < STATEMENT_PAGE_MAX ? undefined : rows.at(-1)!.walletVersion + 1n
   }
+}
+
+/** The entries of a wallet from `first` to `last`. */
+export interface EntryRange {
+  tenantId: string
+  first: number
+  last: number
+}
+
+/** What the ledger's tree hashes of a movement. */
+export type HashedEntry = Omit<StatementEntry, 'orderEntryNo' | 'keyLabel' | 'reason' | 'actor'>
+
+/** Reads the movements of ranges of several wallets in one statement, by wallet, oldest first. The caller bounds them. */
+export async function readHashedEntries(
+  db: Pick<Db, 'query'>,
+  ranges: readonly EntryRange[],
+): Promise<Map<string, HashedEntry[]>> {
+  const rows = await db.query<Row<HashedEntry> & { tenantId: string }>(sql`
+    select w.tenant_id, e.wallet_version, e.created_at, e.kind, e.to_account, e.amount, e.balance_after, e.order_id, e.transaction_id,
+           e.topped_up_profile_id, e.item_no, e.reference
+    from unnest(${ranges.map(({ tenantId }) => tenantId)}::uuid[], ${ranges.map(({ first }) => first)}::bigint[],
+                ${ranges.map(({ last }) => last)}::bigint[]) as w (tenant_id, first, last),
+         lateral (${entriesQuery(raw('w.tenant_id'), raw('and wallet_version between w.first and w.last'))}) as e`)
+  const entries = new Map<string, HashedEntry[]>(ranges.map(({ tenantId }) => [tenantId, []]))
+  for (const row of rows) entries.get(row.tenantId)!.push(entryOf(row))
+  return entries
 }
 
 /** Reads all movements of a range, oldest first. The caller bounds it. */
@@ -118,7 +144,7 @@ export async function readEntries(
   { from, to }: VersionRange,
 ): Promise<StatementEntry[]> {
   const range = sql`and wallet_version >= ${from} and wallet_version < ${to} order by wallet_version`
-  return (await db.query<Row>(entriesQuery(tenantId, range))).map(entryOf)
+  return (await db.query<Row>(entriesQuery(tenantId, range))).map((row) => entryOf(row))
 }
 
 /** Repeats the condition of the partial index on kinds other than orders, so that the planner can always use it. */
@@ -131,8 +157,8 @@ function ofKind(kind: TransferKind | undefined): Sql {
  * Selects movements and joins their orders' transactionIds with one index scan. One look-up per movement read three to five
  * pages each, and more as the number of orders grows.
  */
-function entriesQuery(tenantId: string, condition: Sql): Sql {
-  const id = requireUuid(tenantId, 'tenant')
+function entriesQuery(tenantId: string | Sql, condition: Sql): Sql {
+  const id = typeof tenantId === 'string' ? sql`${requireUuid(tenantId, 'tenant')}` : tenantId
   return sql`
     with entries as materialized (
       select * from transfers where tenant_id = ${id} ${condition}
@@ -149,11 +175,14 @@ function entriesQuery(tenantId: string, condition: Sql): Sql {
     order by t.wallet_version`
 }
 
-interface Row extends Omit<StatementEntry, 'orderNo'> {
+type Row<Entry = StatementEntry> = Omit<Entry, 'orderNo'> & Moved
+
+interface Moved {
   toAccount: string
+  amount: bigint
   orderId: string | null
 }
 
-function entryOf({ toAccount, orderId, ...row }: Row): StatementEntry {
+function entryOf<Read extends Moved>({ toAccount, orderId, ...row }: Read) {
   return { ...row, amount: toAccount === 'WALLET' ? row.amount : -row.amount, orderNo: orderId && orderNoOf(orderId) }
 }

@@ -184,7 +184,7 @@ describe('a note', () => {
     ['a carriage return', (note: string) => note.replace('\n8\n', '\r\n8\n')],
     ['a name with a space', (note: string) => note.replace('— ', '— a ')],
     ['text', () => 'text'],
-    ['too many signatures', (note: string) => note + note.slice(note.indexOf('—')).repeat(16)],
+    ['too many signatures', (note: string) => note + note.slice(note.indexOf('—')).repeat(256)],
   ])('with %s is malformed', (_, change) => {
     expect(parseNote(change(vectors.notes[0]!.note))).toBeUndefined()
   })
@@ -207,6 +207,12 @@ describe('followEndorsements', () => {
     expect(await followEndorsements(first.publicKey, [second, first])).toEqual([first.publicKey, second.publicKey])
   })
 
+  test('trusts a key that each of forty keys of other cells endorses', async () => {
+    const cells = String.fromCharCode(...Array.from({ length: 40 }, (_, index) => 0x100 + index))
+    const [key, first] = keysOf(`B<${cells}`, cells[0]!) as [EndorsedKey, EndorsedKey]
+    expect(await followEndorsements(first.publicKey, [key])).toEqual([first.publicKey, key.publicKey])
+  })
+
   test('trusts no key before it, without an endorsement, or with one for another time', async () => {
     expect(await followEndorsements(second.publicKey, [first, second])).toEqual([second.publicKey])
     expect(await followEndorsements(first.publicKey, [{ ...second, endorsement: null }])).toEqual([first.publicKey])
@@ -216,18 +222,6 @@ describe('followEndorsements', () => {
 })
 
 describe('findFirstKey', () => {
-  /** Keys by their letter, such as `['A', 'B<A']`: the key B, a day younger, is endorsed by A. */
-  function keysOf(...names: string[]): EndorsedKey[] {
-    const keyOf = (letter: string) => createSigningKey(Buffer.alloc(32, letter))
-    return names.map((name, day) => {
-      const [letter = '', ...endorsers] = name
-      const [publicKey, validFrom] = [keyOf(letter).publicKey.toString('base64'), `2026-12-0${day + 1}T00:00:00.000Z`]
-      const text = endorsementText(publicKey, validFrom)
-      const lines = endorsers.slice(1).map((endorser) => keyOf(endorser).signatureOf(KEYS_NAME, text))
-      return { publicKey, validFrom, endorsement: lines.length === 0 ? null : `${text}\n${lines.join('')}` }
-    })
-  }
-
   test.each([
     ['the oldest of one cell', ['A', 'B<A', 'C<B'], 'A'],
     ['one that a key of another cell endorses, which is not listed', ['B<X', 'C<B'], 'B'],
@@ -272,4 +266,16 @@ function* alterations(hashes: readonly string[]): Generator<string[]> {
     yield [...hashes].toSpliced(index, 0, hash)
   }
   yield [...hashes, EMPTY_ROOT.toString('base64')]
+}
+
+/** Keys by their letter, such as `['A', 'B<A']`: the key B, a day younger, is endorsed by A. */
+function keysOf(...names: string[]): EndorsedKey[] {
+  const keyOf = (letter: string) => createSigningKey(Buffer.alloc(32, letter))
+  return names.map((name, day) => {
+    const [letter = '', ...endorsers] = name
+    const [publicKey, validFrom] = [keyOf(letter).publicKey.toString('base64'), `2026-12-0${day + 1}T00:00:00.000Z`]
+    const text = endorsementText(publicKey, validFrom)
+    const lines = endorsers.slice(1).map((endorser) => keyOf(endorser).signatureOf(KEYS_NAME, text))
+    return { publicKey, validFrom, endorsement: lines.length === 0 ? null : `${text}\n${lines.join('')}` }
+  })
 }

@@ -15,8 +15,8 @@ const PUBLIC_KEY_BYTES = 32
 const SIGNATURE_BYTES = 64
 /** The signature type of Ed25519 in a key id. */
 const ED25519 = '\x01'
-/** A note of ours has one signature, an endorsement a few. */
-const SIGNATURES_MAX = 16
+/** A note of ours has one signature, an endorsement one of each key of each cell from which a dealer has arrived. */
+const SIGNATURES_MAX = 256
 
 export interface SignedNote {
   /** With its final newline: the bytes that are signed. */

@@ -1,3 +1,6 @@
+import { writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
 /** docs/images/*.svg: state diagrams and the way of an order, drawn from the tables below. Readable in light and in dark. */
 export function diagrams(): Map<string, string> {
   return new Map([
@@ -284,3 +287,7 @@ ${parts.join('\n')}
 function round(value: number): number {
   return Math.round(value * 10) / 10
 }
+
+/** npm run diagrams. A test fails while the files differ. */
+if (process.argv[1] === fileURLToPath(import.meta.url))
+  for (const [name, drawn] of diagrams()) writeFileSync(new URL(`../../docs/images/${name}`, import.meta.url), drawn)

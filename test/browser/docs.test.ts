@@ -138,7 +138,10 @@ describe.skipIf(!isBrowserAvailable())('the documentation in a browser', () => {
     }
     await page.waitForLoadState('networkidle')
     // Shows an example request, and no field for a secret.
-    await page.getByText(Object.keys(paths).find((path) => path.endsWith('esim/order'))!).first().click()
+    await page
+      .getByText(Object.keys(paths).find((path) => path.endsWith('esim/order'))!)
+      .first()
+      .click()
     await page.getByText('"packageCode": "JP_1_7",').first().waitFor({ state: 'attached' })
     expect(await page.locator('.scalar-reference-intro-auth').isVisible()).toBe(false)
     expect(foreign(requests)).toEqual([])

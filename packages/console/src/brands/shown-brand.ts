@@ -1,4 +1,4 @@
-import type { ShownBrand } from '@dealer-esim/gateway/brands/shown-brand.ts'
+import type { ShownBrand } from '@dealer-esim/gateway/http/console/brands/shown-brand.ts'
 import { t } from '#strings/strings.ts'
 
 /** The operator's brand, which the gateway wrote into the page; undefined before the operator has set one. */

@@ -14,8 +14,8 @@ export function sessionCookieName({ deployment, consolePort, port }: CookieConfi
 type CookieConfig = Pick<Config, 'deployment' | 'consolePort' | 'port'>
 
 /**
- * Whether a request for a page comes from a browser in which one of the operator's people is signed in. Reading a page does
- * not extend the session.
+ * Checks that a request for a page comes from a browser in which one of the operator's people is signed in. Reading a page
+ * does not extend the session.
  * @param cookies the header `Cookie`
  */
 export async function isSignedInOperator(

@@ -6,7 +6,7 @@ import fastifyStatic from '@fastify/static'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { BrandReader } from '#brands/brand-source.ts'
 import { pictureAnswer } from '#brands/picture-answer.ts'
-import { createShownBrand, type ShownBrand } from '#brands/shown-brand.ts'
+import { createShownBrand, type ShownBrand } from './brands/shown-brand.ts'
 import { CONSOLE_API } from './kernel/route.ts'
 
 export interface PagesOptions {

@@ -28,7 +28,7 @@ export interface DocsPage extends DocsFile {
   /** The address without its language: `signing` for `zh-Hans/signing`. */
   name: string
   language: string
-  /** Of the text: English if the page has no translation. */
+  /** The language of the text: English if the page has no translation. */
   textLanguage: string
   /** The English page. A translation has the same links, which are resolved from the path of this one. */
   english: DocsFile

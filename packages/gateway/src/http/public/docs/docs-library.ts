@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import type { ShownBrand } from '#brands/shown-brand.ts'
 import { type DocsFiles, findDocsFiles, markdownAddress } from './docs-files.ts'
 import { renderPage } from './docs-markdown.ts'
 import type { Audience } from './docs-navigation.ts'
@@ -9,7 +8,7 @@ import { llmsText, markdownPage } from './docs-plain.ts'
 import { openApiDocument, REFERENCE_POLICY, REFERENCE_START, referenceBundle, referencePage } from './docs-reference.ts'
 import { DOCS_SCRIPT } from './docs-script.ts'
 import { createSearch, type Search } from './docs-search.ts'
-import { readSites, type Sites } from './docs-site.ts'
+import { type DocsBrand, readSites, type Sites } from './docs-site.ts'
 import { DOCS_ICON, docsStyle } from './docs-style.ts'
 
 /** Pages run their own script only, and load nothing from other hosts. */
@@ -50,9 +49,9 @@ export interface Resource {
 export interface Library {
   files: DocsFiles
   sites: Sites
-  frame(brand: ShownBrand | undefined): Frame
+  frame(brand: DocsBrand | undefined): Frame
   /** undefined: there is no such address. */
-  find(address: string, brand: ShownBrand | undefined): Resource | undefined
+  find(address: string, brand: DocsBrand | undefined): Resource | undefined
   search(language: string): Promise<Search>
 }
 
@@ -64,7 +63,7 @@ export function createLibrary(audience: Audience, links: { publicUrl: string }):
   const resources = new Map<string, Resource>()
   let shown: { key: string; frame: Frame } | undefined
 
-  function frameOf(brand: ShownBrand | undefined): Frame {
+  function frameOf(brand: DocsBrand | undefined): Frame {
     const key = JSON.stringify(brand ?? null)
     if (shown?.key !== key) {
       resources.clear()
@@ -111,7 +110,7 @@ export function createLibrary(audience: Audience, links: { publicUrl: string }):
   }
   const scriptVersion = () => find('reference-bundle.js', shown?.frame.brand)?.version ?? ''
 
-  function find(address: string, brand: ShownBrand | undefined): Resource | undefined {
+  function find(address: string, brand: DocsBrand | undefined): Resource | undefined {
     const frame = frameOf(brand)
     const kept = resources.get(address)
     if (kept !== undefined) return kept

@@ -1,7 +1,7 @@
 /** For whom a page is written. An operator may keep its own part from dealers: DOCS=dealers. */
 export type Part = 'dealers' | 'operators'
 
-/** Who may read: everybody everything, or dealers only their part. */
+/** The readers of an address: everybody reads everything, or dealers read only their part. */
 export type Audience = 'all' | 'dealers'
 
 /**

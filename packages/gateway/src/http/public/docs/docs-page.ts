@@ -1,16 +1,15 @@
-import type { ShownBrand } from '#brands/shown-brand.ts'
 import { escapeHtml } from '../escape-html.ts'
 import { addressIn, type DocsFiles, type DocsPage, ENGLISH, markdownAddress } from './docs-files.ts'
 import { type Rendered, relativeTo } from './docs-markdown.ts'
 import { NAVIGATION, neighboursOf, type Part, partOf } from './docs-navigation.ts'
-import type { Site, Sites } from './docs-site.ts'
+import type { DocsBrand, Site, Sites } from './docs-site.ts'
 
 /** What surrounds every page: whose the documentation is, and which pages there are. */
 export interface Frame {
   files: DocsFiles
   sites: Sites
   /** undefined: the operator has not named itself. */
-  brand: ShownBrand | undefined
+  brand: DocsBrand | undefined
   /** Changes with the style sheet and the script, which are cached for ever. */
   version: string
 }
@@ -93,7 +92,7 @@ ${onThisPage(content, site)}
 
 const iconOf = (href: string) => ({ href, type: 'image/svg+xml' })
 
-function logo(brand: ShownBrand | undefined, link: (to: string) => string): string {
+function logo(brand: DocsBrand | undefined, link: (to: string) => string): string {
   const light = brand?.logoLight ?? brand?.logoDark
   if (brand === undefined || light === undefined) return ''
   const dark =

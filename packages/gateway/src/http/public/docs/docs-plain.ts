@@ -9,7 +9,7 @@ import { type Frame, UNBRANDED } from './docs-page.ts'
  */
 export function markdownPage(page: DocsPage, files: DocsFiles): string {
   const address = markdownAddress(page)
-  // Links may span lines; those in code blocks are none.
+  // Links may span lines. What looks like one in a code block stays.
   const parts = readPage(page, files.audience).split(/^( *```[\s\S]*?^ *```)/m)
   return parts
     .map((part, at) =>

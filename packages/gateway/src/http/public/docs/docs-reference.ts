@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ShownBrand } from '#brands/shown-brand.ts'
 import { documentsRoot, packageRoot } from '#platform/package-root.ts'
 import { escapeHtml } from '../escape-html.ts'
 import { UNBRANDED } from './docs-page.ts'
+import type { DocsBrand } from './docs-site.ts'
 
 /**
  * The API reference: Scalar's standalone bundle with our OpenAPI document, all served from here. The bundle adds style
@@ -23,7 +23,7 @@ export const REFERENCE_POLICY = [
 
 /** @param versions of the scripts, which browsers may then keep for ever */
 export function referencePage(
-  brand: ShownBrand | undefined,
+  brand: DocsBrand | undefined,
   { bundle, start }: Record<'bundle' | 'start', string>,
 ): string {
   return `<!doctype html>

@@ -4,12 +4,12 @@ import * as limits from '@dealer-esim/contract'
 import Fastify, { type FastifyInstance } from 'fastify'
 import MarkdownIt from 'markdown-it'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { ShownBrand } from '#brands/shown-brand.ts'
 import { documentsRoot } from '#platform/package-root.ts'
 import { findDocsFiles } from './docs-files.ts'
 import { headingId } from './docs-markdown.ts'
 import { NAVIGATION, partOf } from './docs-navigation.ts'
 import { addDocsRoutes, type DocsDeps } from './docs-routes.ts'
+import type { DocsBrand } from './docs-site.ts'
 
 const root = documentsRoot()
 let app: FastifyInstance
@@ -38,16 +38,12 @@ beforeAll(async () => {
 })
 afterAll(() => Promise.all([app, dealersApp, brandedApp].map((each) => each.close())))
 
-const MERIDIAN: ShownBrand = {
+const MERIDIAN: DocsBrand = {
   name: 'Meridian <Mobile>',
   logoLight: 'brand/light.png',
   logoDark: 'brand/dark.png',
   icon: 'brand/icon.png',
-  colours: { light: colours('#123456'), dark: colours('#abcdef') },
-}
-
-function colours(text: string) {
-  return { accent: text, onAccent: '#fff', fill: text, onFill: '#fff', hover: text, text, soft: text }
+  colours: { light: { text: '#123456' }, dark: { text: '#abcdef' } },
 }
 
 const get = (url: string, headers: Record<string, string> = {}, from = app) =>

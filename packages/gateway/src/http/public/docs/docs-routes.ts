@@ -1,7 +1,6 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { ShownBrand } from '#brands/shown-brand.ts'
 import { chooseLanguage } from '#esims/languages/choose-language.ts'
 import { addressIn, ENGLISH, markdownAddress } from './docs-files.ts'
 import { createLibrary, type Library, type Resource, resource } from './docs-library.ts'
@@ -9,14 +8,14 @@ import { relativeTo } from './docs-markdown.ts'
 import type { Audience } from './docs-navigation.ts'
 import { notFoundPage } from './docs-page.ts'
 import { searchPage } from './docs-search-page.ts'
-import { splitAddress } from './docs-site.ts'
+import { type DocsBrand, splitAddress } from './docs-site.ts'
 
 export interface DocsDeps {
   links: { publicUrl: string }
   /** What anybody may read. */
   audience: Audience
-  brand(): Promise<ShownBrand | undefined>
-  /** Whether one of the operator's people asks, who reads everything. Called only if dealers may not. */
+  brand(): Promise<DocsBrand | undefined>
+  /** The operator's own people read everything. Called only if dealers may not. */
   isOperators(request: FastifyRequest): Promise<boolean>
 }
 
@@ -61,7 +60,7 @@ export function addDocsRoutes(app: FastifyInstance, deps: DocsDeps): void {
   })
 }
 
-async function page(library: Library, request: DocsRequest, reply: FastifyReply, brand: ShownBrand | undefined) {
+async function page(library: Library, request: DocsRequest, reply: FastifyReply, brand: DocsBrand | undefined) {
   const address = request.params['*']
   if (address === '') {
     addVary(reply, 'Accept-Language, Cookie')
@@ -102,7 +101,7 @@ async function search(
   language: string,
   request: DocsRequest,
   reply: FastifyReply,
-  brand: ShownBrand | undefined,
+  brand: DocsBrand | undefined,
 ) {
   const query = String(request.query.q ?? '')
     .slice(0, QUERY_LENGTH_MAX)
@@ -120,7 +119,7 @@ const SEGMENTS_MAX = 8
  * Not cached, because callers can invent any number of addresses. Each link on the page goes up through all segments of the
  * address, so an address with thousands of segments gets plain text instead of a megabyte of links.
  */
-function sendNotFound(library: Library, address: string, reply: FastifyReply, brand: ShownBrand | undefined) {
+function sendNotFound(library: Library, address: string, reply: FastifyReply, brand: DocsBrand | undefined) {
   const isLong = address.split('/', SEGMENTS_MAX + 1).length > SEGMENTS_MAX
   const { language } = splitAddress(address)
   const html = isLong ? undefined : notFoundPage(address, language, library.frame(brand))

@@ -33,3 +33,14 @@ export function splitAddress(address: string): { language: string; name: string 
     ? { language: ENGLISH, name: address }
     : { language, name: address.slice(language.length + 1) }
 }
+
+/** Whose documentation this is. The operator's name was typed by a person: escape it. */
+export interface DocsBrand {
+  name: string
+  /** Relative to the root of the gateway, such as `brand/4f….png`. */
+  logoLight?: string
+  logoDark?: string
+  icon?: string
+  /** The accent as text, readable in each scheme. Absent: the documentation's own. */
+  colours?: Record<'light' | 'dark', { text: string }>
+}

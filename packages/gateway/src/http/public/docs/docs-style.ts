@@ -1,7 +1,7 @@
-import type { ShownBrand } from '#brands/shown-brand.ts'
+import type { DocsBrand } from './docs-site.ts'
 
 /** The style sheet: the system's own fonts, quiet colours, light and dark, with the accent of the operator's brand. */
-export function docsStyle(brand: ShownBrand | undefined): string {
+export function docsStyle(brand: DocsBrand | undefined): string {
   const { light, dark } = brand?.colours ?? {}
   if (light === undefined || dark === undefined) return STYLE
   return `${STYLE}:root { --accent: ${light.text} }

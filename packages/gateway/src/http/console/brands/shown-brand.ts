@@ -1,11 +1,11 @@
 import { type BrandColours, brandColours, CONSOLE_SURFACES, readableOn } from '@dealer-esim/contract'
-import { type Brand, brandFor, UNNAMED_OPERATOR } from './brand.ts'
+import { type Brand, brandFor, UNNAMED_OPERATOR } from '#brands/brand.ts'
 import type { BrandReader } from './brand-source.ts'
 
 /** The operator's brand, as the console's page brings it along. */
 export interface ShownBrand {
   name: string
-  /** Relative to /console/ and to the root of the gateway. */
+  /** Relative to /console/. */
   logoLight?: string
   logoDark?: string
   icon?: string

@@ -22,7 +22,12 @@ const placeholders = (text: string) => [...text.matchAll(/\{\w+\}/g)].map(([name
 
 it('texts for people are found in the source', () => {
   expect(texts.size).toBeGreaterThan(900)
-  for (const text of ['Your balance is low: {client}', 'price plan', 'no supplier offers it', 'There is no {what} {name}.'])
+  for (const text of [
+    'Your balance is low: {client}',
+    'price plan',
+    'no supplier offers it',
+    'There is no {what} {name}.',
+  ])
     expect(texts).toContain(text)
 })
 

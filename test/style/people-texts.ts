@@ -6,7 +6,9 @@ import ts from 'typescript'
  */
 
 /** Members whose value people read. */
-const MEMBERS = new Set('message reason advice label title subject valid text footer fault largeBodyAdvice paragraphs'.split(' '))
+const MEMBERS = new Set(
+  'message reason advice label title subject valid text footer fault largeBodyAdvice paragraphs'.split(' '),
+)
 /** Functions whose arguments people read, also those that are no sentence: `notFound('price plan')`. */
 const CALLS = new Set(
   `notFound alreadyExists requireUuid Refusal invalid invalidField invalidMember fault addFault refuse refusal refuseAt
@@ -64,7 +66,10 @@ function nameOf(expression: ts.Expression): string {
     return nameOf(expression.expression)
   if (ts.isElementAccessExpression(expression)) return nameOf(expression.expression)
   if (ts.isCallExpression(expression)) {
-    const { expression: called, arguments: [first] } = expression
+    const {
+      expression: called,
+      arguments: [first],
+    } = expression
     if (ts.isPropertyAccessExpression(called)) return nameOf(called.expression)
     return first ? nameOf(first) : nameOf(called)
   }
@@ -90,6 +95,7 @@ const CODE: readonly RegExp[] = [
 ]
 
 const SENTENCE = /^["“…({]?[A-Z{“][^\n]*\s[^\n]*[.!?:]["”)]?\s*$|^ [A-Z][^\n]*\.$/
+const GREETING = /^[A-Z][a-z]+( \{\w+\})?,$/
 /** Tables of texts: `ALERT_SUBJECTS`. */
 const TABLES = /(SUBJECTS|TEXTS|MESSAGES|REASONS|LIFETIME)$/
 
@@ -116,7 +122,7 @@ function isForPeople(node: Text, text: string): boolean {
     }
     if (ts.isFunctionLike(parent)) break
   }
-  if (SENTENCE.test(text)) return true
+  if (SENTENCE.test(text) || GREETING.test(text)) return true
   const words = text.match(/(?<![\w{])[a-z]{2,}(?![\w}])/g) ?? []
   return isInText ? words.length >= 2 : isLine && words.length >= 3
 }

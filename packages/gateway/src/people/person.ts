@@ -21,6 +21,10 @@ export interface Person {
   /** Until then the password is accepted even though OIDC_PASSWORDS is off. */
   passwordAllowedUntil: Date | null
   mutedAlerts: string[]
+  /** What the person chose for the console and mails: `zh-Hans`; null: as the browser says. */
+  language: string | null
+  /** `Asia/Shanghai`; null: as the browser says. */
+  timeZone: string | null
   lastSignInAt: Date | null
   createdAt: Date
 }
@@ -95,7 +99,7 @@ export function normalEmail(email: string): string {
 
 const columns = sql`
   person_id, tenant_id, email, name, role, status, password_hash, password_change_required, totp_secret,
-  totp_confirmed, password_allowed_until, muted_alerts, last_sign_in_at, created_at,
+  totp_confirmed, password_allowed_until, muted_alerts, language, time_zone, last_sign_in_at, created_at,
   exists (select from passkeys where passkeys.person_id = people.person_id) as has_passkey,
   exists (select from second_factor_roles required where required.role = people.role) as second_factor_required`
 

@@ -5,7 +5,7 @@ import { normalEmail } from '#people/person.ts'
 import type { LinkKind } from '#people/personal-link.ts'
 import { NIL_TENANT } from '#platform/audit/audit.ts'
 import type { Config } from '#platform/config/config.ts'
-import type { MailText } from './mail-template.ts'
+import type { MailReader, MailText } from './mail-template.ts'
 import { linkMail, passkeyMail } from './mail-texts.ts'
 
 export interface QueuedMail extends MailText {
@@ -61,18 +61,19 @@ export interface LinkMailDeps {
 
 /**
  * Queues an e-mail with an invitation or password link, if e-mail is configured.
+ * @param about.language of the request that causes it, such as an inviter's; for a person who has chosen none
  * @returns false if e-mail is not configured: the person who created the link must pass it on
  */
 export function mailPersonLink(
   tx: Tx,
   deps: LinkMailDeps,
-  person: { tenantId: string | null; email: string; name: string },
-  { kind, link }: { kind: LinkKind; link: string },
+  person: { tenantId: string | null; email: string; name: string } & Partial<MailReader>,
+  { kind, link, language }: { kind: LinkKind; link: string; language?: string },
 ): boolean {
   if (deps.config.smtpUrl === undefined) return false
   const { tenantId, name } = person
   const recipient = normalEmail(person.email)
-  queueMail(tx, deps, { tenantId, recipient, kind, ...linkMail(kind, { name, link }) })
+  queueMail(tx, deps, { tenantId, recipient, kind, ...linkMail(kind, { name, link }, readerOf(person, language)) })
   return true
 }
 
@@ -80,10 +81,19 @@ export function mailPersonLink(
 export function mailNewPasskey(
   tx: Tx,
   deps: LinkMailDeps,
-  person: { tenantId: string | null; email: string },
-  about: { name: string; accountUrl: string },
+  person: { tenantId: string | null; email: string } & MailReader,
+  about: { name: string; accountUrl: string; language: string },
 ): void {
   if (deps.config.smtpUrl === undefined) return
   const { tenantId, email: recipient } = person
-  queueMail(tx, deps, { tenantId, recipient, kind: 'PASSKEY_ADDED', ...passkeyMail(about) })
+  queueMail(tx, deps, {
+    tenantId,
+    recipient,
+    kind: 'PASSKEY_ADDED',
+    ...passkeyMail(about, readerOf(person, about.language)),
+  })
+}
+
+function readerOf({ language, timeZone }: Partial<MailReader>, otherwise: string | undefined): MailReader {
+  return { language: language ?? otherwise ?? null, timeZone: timeZone ?? null }
 }

@@ -1,5 +1,6 @@
 import { brandColours, DEFAULT_ACCENT } from '@dealer-esim/contract'
 import type { Brand } from '#brands/brand.ts'
+import { peopleLanguage, withLocalTimes } from '#people/languages/people-language.ts'
 import type { TravellerMail } from './traveller-mail.ts'
 
 /** An e-mail as plain text and as HTML with the same content. */
@@ -19,12 +20,23 @@ export interface MailLink {
   url: string
 }
 
+/** How a person reads. null: in English, with times in UTC. */
+export interface MailReader {
+  /** BCP 47: `zh-Hans`. */
+  language: string | null
+  /** `Asia/Shanghai` */
+  timeZone: string | null
+}
+
+/** In English: the e-mail is composed from them in the language of its reader. */
 export interface MailParts {
   subject: string
   /** Links, and paragraphs without line breaks, because mail programs wrap text themselves. */
   paragraphs: readonly (string | MailLink)[]
   /** Why the reader receives the e-mail, in small print. */
   footer: string
+  /** Absent from e-mails of a gateway of the release before. */
+  reader?: MailReader
 }
 
 /** Writes both forms without a brand. All texts are escaped, because names and messages may contain anything. */
@@ -33,15 +45,28 @@ export function composeMail(parts: MailParts): MailText {
 }
 
 /** @param logo the content id of the brand's logo in the same e-mail */
-export function composeInBrand(parts: MailParts, brand: Brand | undefined, logo: string | undefined): MailText {
+export function composeInBrand(english: MailParts, brand: Brand | undefined, logo: string | undefined): MailText {
+  const { tag, parts, translate } = inLanguageOf(english)
   const { subject, paragraphs } = parts
   const texts = paragraphs.map((part) => (typeof part === 'string' ? part : `${part.label}:\n${part.url}`))
-  const footer = `${parts.footer} ${replyText(brand)}`
+  const footer = `${parts.footer} ${translate(replyText(brand))}`
   const signature = brand ? [`-- \n${contactOf(brand).join('\n')}`] : []
   return {
     subject,
     text: [...texts, footer, ...signature].join('\n\n'),
-    html: htmlOf({ ...parts, footer }, brand, logo),
+    html: htmlOf({ ...parts, footer }, { tag, orOpen: translate('Or open this address:') }, brand, logo),
+  }
+}
+
+function inLanguageOf({ reader, ...parts }: MailParts) {
+  const { tag, translate } = peopleLanguage(reader?.language)
+  const written = (text: string) => withLocalTimes(translate(text), tag, reader?.timeZone ?? null)
+  const paragraphs = parts.paragraphs.map((part) =>
+    typeof part === 'string' ? written(part) : { ...part, label: translate(part.label) },
+  )
+  return {
+    ...{ tag, translate },
+    parts: { subject: written(parts.subject), paragraphs, footer: translate(parts.footer) },
   }
 }
 
@@ -65,6 +90,7 @@ const LINE = { light: '#e2dfd8', dark: '#343a3f' }
 
 function htmlOf(
   { subject, paragraphs, footer }: MailParts,
+  { tag, orOpen }: { tag: string; orOpen: string },
   brand: Brand | undefined,
   logo: string | undefined,
 ): string {
@@ -77,10 +103,10 @@ function htmlOf(
     `<a class="link" href="${escapeHtml(href)}" style="color:${light.text};word-break:break-all">${escapeHtml(text)}</a>`
   const button = ({ label, url }: MailLink) =>
     `<p style="margin:24px 0 12px"><a class="edge" href="${escapeHtml(url)}" style="display:block;padding:12px 20px;border:2px solid ${light.edge};border-radius:12px;background:${accent};color:${onAccent};font-size:17px;line-height:24px;font-weight:700;text-align:center;text-decoration:none"><span style="color:${onAccent}">${escapeHtml(label)}</span></a></p>
-<p class="soft" style="margin:0 0 16px;font-size:14px;line-height:21px;color:${SOFT.light}">Or open this address: ${link(url, url)}</p>`
+<p class="soft" style="margin:0 0 16px;font-size:14px;line-height:21px;color:${SOFT.light}">${escapeHtml(orOpen)} ${link(url, url)}</p>`
   const body = paragraphs.map((part) => (typeof part === 'string' ? `<p ${ink}>${escapeHtml(part)}</p>` : button(part)))
   return `<!doctype html>
-<html lang="en" dir="ltr"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><meta name="supported-color-schemes" content="light dark"><title>${escapeHtml(subject)}</title>
+<html lang="${tag}" dir="ltr"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><meta name="supported-color-schemes" content="light dark"><title>${escapeHtml(subject)}</title>
 <style>${style}</style></head>
 <body class="bg" style="margin:0;padding:0;background:${GROUND.light};${FONT};-webkit-text-size-adjust:100%">
 <div class="bg" style="padding:24px 12px 32px;background:${GROUND.light}"><div style="max-width:600px;margin:0 auto">

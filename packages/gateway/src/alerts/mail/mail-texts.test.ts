@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest'
-import { ALERT_SUBJECTS, alertMail, linkMail } from './mail-texts.ts'
+import { describe, expect, test } from 'vitest'
+import { ALERT_SUBJECTS, alertMail, linkMail, passkeyMail, testMail } from './mail-texts.ts'
 
 const about = {
   client: 'Acme\r\nBcc: everybody@example.com',
@@ -51,4 +51,29 @@ test('the HTML version has the same content as the text version, and escapes mar
   expect(html).not.toMatch(/<(img|script|link)/)
   const invited = linkMail('INVITATION', { name: '<b>Ada</b>', link: 'https://x' })
   expect(invited.html).not.toContain('<b>')
+})
+
+describe.each([
+  ['en', /^[^\p{Script=Han}]+$/u],
+  ['zh-Hans', /^[^\p{Script=Han}]*\p{Script=Han}/u],
+])('in %s', (language, script) => {
+  const reader = { language, timeZone: 'Asia/Shanghai' }
+  const message = 'The ledger has 2 faults.'
+  const link = { name: 'Ada', link: 'https://esim.example/console/welcome#x' }
+  const mails = [
+    ...Object.keys(ALERT_SUBJECTS).map((kind) => alertMail({ kind, message }, { ...about, client: 'Acme' }, reader)),
+    ...(['INVITATION', 'PASSWORD_RESET', 'FORGOTTEN_PASSWORD'] as const).map((kind) => linkMail(kind, link, reader)),
+    passkeyMail({ name: 'Phone', accountUrl: 'https://esim.example/console/account' }, reader),
+    testMail('https://esim.example/console', reader),
+  ]
+
+  test.each(mails.map((mail) => [mail.subject, mail] as const))('every part of “%s” is translated', (_, mail) => {
+    expect(mail.html).toContain(`<html lang="${language}"`)
+    const texts = mail.html.replaceAll(/<style>[^<]*<[/]style>/g, '').split(/<[^>]*>/)
+    const ours = [mail.subject, ...texts, ...mail.text.split('\n')].filter(
+      (part) => part.trim() !== '' && !part.startsWith('https://') && part !== message,
+    )
+    expect(ours.length).toBeGreaterThanOrEqual(8)
+    for (const part of ours) expect(part).toMatch(script)
+  })
 })

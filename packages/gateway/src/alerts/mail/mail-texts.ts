@@ -1,8 +1,11 @@
 import { LINK_LIFETIME, type LinkKind } from '#people/personal-link.ts'
 import type { AlertKind } from '../alert-kinds.ts'
-import { composeMail, type MailText } from './mail-template.ts'
+import { composeMail, type MailReader, type MailText } from './mail-template.ts'
 
-/* All texts of e-mails. An alert's own message says what happened, as in the console. */
+/*
+ * All texts of e-mails, in English: languages/people has the others. An alert's own message says what happened, as in the
+ * console.
+ */
 
 /** Subjects of alerts by kind; `{client}` is the dealer's name. Kinds added by a newer gateway have a general subject. */
 export const ALERT_SUBJECTS: Readonly<Record<AlertKind, string>> = {
@@ -35,6 +38,7 @@ export const ALERT_SUBJECTS: Readonly<Record<AlertKind, string>> = {
 export function alertMail(
   alert: { kind: string; message: string },
   about: { client: string; consoleUrl: string; path: string },
+  reader?: MailReader,
 ): MailText {
   const subject = (
     (ALERT_SUBJECTS as Readonly<Record<string, string>>)[alert.kind] ?? 'An alert about your eSIM account'
@@ -44,6 +48,7 @@ export function alertMail(
     paragraphs: [alert.message, { label: 'Details in the console', url: about.consoleUrl + about.path }],
     footer:
       'You are receiving this e-mail because your address is registered for such alerts. If you have a console account, its Account page lets you choose which alerts you receive.',
+    ...(reader && { reader }),
   })
 }
 
@@ -68,16 +73,17 @@ const LINK_TEXTS: Record<LinkKind, { subject: string; text: string; label: strin
   },
 }
 
-export function linkMail(kind: LinkKind, about: { name: string; link: string }): MailText {
+export function linkMail(kind: LinkKind, about: { name: string; link: string }, reader?: MailReader): MailText {
   const { subject, text, label, valid } = LINK_TEXTS[kind]
   return composeMail({
     subject,
-    paragraphs: [`${greeting(oneLine(about.name))},`, text, { label, url: about.link }, valid],
+    paragraphs: [greeting(oneLine(about.name)), text, { label, url: about.link }, valid],
     footer: 'Keep the link to yourself: anyone who opens it first can set your password.',
+    ...(reader && { reader }),
   })
 }
 
-export function passkeyMail({ name, accountUrl }: { name: string; accountUrl: string }): MailText {
+export function passkeyMail({ name, accountUrl }: { name: string; accountUrl: string }, reader?: MailReader): MailText {
   return composeMail({
     subject: 'A passkey was added to your account',
     paragraphs: [
@@ -86,21 +92,23 @@ export function passkeyMail({ name, accountUrl }: { name: string; accountUrl: st
       { label: 'Your account', url: accountUrl },
     ],
     footer: 'You receive this e-mail because it concerns the security of your account.',
+    ...(reader && { reader }),
   })
 }
 
 /** The test e-mail, sent to the person who requested it. */
-export function testMail(consoleUrl: string): MailText {
+export function testMail(consoleUrl: string, reader?: MailReader): MailText {
   return composeMail({
     subject: 'Test e-mail from the eSIM console',
-    paragraphs: ['The gateway can send e-mail.', { label: 'Settings', url: `${consoleUrl}/settings` }],
+    paragraphs: ['The gateway can send e-mail.', { label: 'Open the settings', url: `${consoleUrl}/settings` }],
     footer: 'You receive this e-mail because you sent it to yourself from the console.',
+    ...(reader && { reader }),
   })
 }
 
 function greeting(name: string): string {
   const greeted = greetedName(name)
-  return greeted === '' ? 'Hello' : `Hello ${greeted}`
+  return greeted === '' ? 'Hello,' : `Hello ${greeted},`
 }
 
 /**

@@ -2,10 +2,12 @@ import { firstUuidAt } from '@dealer-esim/lib/ids.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
 import sql from 'sql-template-tag'
+import { normalEmail } from '#people/person.ts'
 import { getOperatorSettings } from '#platform/deployment/operator-options.ts'
 import { runJob } from '#platform/jobs.ts'
 import { alertPath } from '../alert-path.ts'
 import { queueMail } from './mail-queue.ts'
+import type { MailReader } from './mail-template.ts'
 import { alertMail } from './mail-texts.ts'
 import type { MailDeps } from './send-mail.ts'
 
@@ -66,14 +68,16 @@ async function queueMails(tx: Tx, deps: MailDeps, tenantId: string, alertId: str
   const about = { tenantId, kind: alert.kind, audience: alert.audience }
   const { client, recipients } = await listRecipients(tx, deps, about)
   const limit = alert.audience === 'OPERATOR' ? recipients.length : await mailsLeftToday(tx, deps, tenantId)
-  const mail = alertMail(alert, {
-    ...{ client, consoleUrl: deps.consoleUrl() },
-    path: alertPath({ ...alert, tenantId }),
-  })
+  const to = { client, consoleUrl: deps.consoleUrl(), path: alertPath({ ...alert, tenantId }) }
   // An e-mail to the operator about a dealer does not belong to the dealer, so it does not count towards any limit.
   const owner = alert.audience === 'OPERATOR' ? null : tenantId
-  for (const recipient of recipients.slice(0, limit))
-    queueMail(tx, deps, { tenantId: owner, recipient, kind: alert.kind, ...mail })
+  for (const { email: recipient, language, timeZone } of recipients.slice(0, limit))
+    queueMail(tx, deps, {
+      tenantId: owner,
+      recipient,
+      kind: alert.kind,
+      ...alertMail(alert, to, { language, timeZone }),
+    })
   if (recipients.length > limit)
     deps.log.warn(
       { tenantId, kind: alert.kind },
@@ -97,6 +101,10 @@ async function mailsLeftToday(tx: Tx, deps: MailDeps, tenantId: string): Promise
 
 /** Alerts for the people who pay. */
 const MONEY_ALERTS: ReadonlySet<string> = new Set(['LOW_BALANCE', 'TOP_UP_PAID', 'TOP_UP_DECLINED'])
+interface Recipient extends MailReader {
+  email: string
+}
+
 /** Maximum number of recipients of one alert. */
 const RECIPIENTS_MAX = 20
 
@@ -110,33 +118,45 @@ async function listRecipients(
   tx: Tx,
   { config, people: elsewhere }: Pick<MailDeps, 'config' | 'people'>,
   alert: { tenantId: string; kind: string; audience: 'OPERATOR' | 'TENANT' },
-): Promise<{ client: string; recipients: string[] }> {
+): Promise<{ client: string; recipients: Recipient[] }> {
   if (alert.audience === 'OPERATOR') {
     if (config.mode === 'TEST') return { client: '', recipients: [] } // operators get no alerts about test twins
     const { alertEmails } = await getOperatorSettings(tx)
     const addresses = alertEmails.length > 0 ? alertEmails : config.operatorEmails
-    if (addresses.length > 0) return { client: '', recipients: [...addresses] }
-    const people = await tx.query<{ email: string }>(sql`
-      select email from people where tenant_id is null and status = 'ACTIVE' and ${accepted}
+    if (addresses.length > 0) return { client: '', recipients: await readersOf(tx, addresses) }
+    const people = await tx.query<Recipient>(sql`
+      select email, language, time_zone from people where tenant_id is null and status = 'ACTIVE' and ${accepted}
         and not ${alert.kind} = any(muted_alerts) and role in ('OPERATOR_ADMIN', 'OPERATOR_STAFF')
       order by person_id limit ${RECIPIENTS_MAX}`)
-    return { client: '', recipients: people.map((person) => person.email) }
+    return { client: '', recipients: people }
   }
   const peopleOf = elsewhere ? await liveIdOf(tx, alert.tenantId) : alert.tenantId
   const [[tenant], administrators] = await Promise.all([
     tx.query<{ client: string; billing: string | null }>(sql`
       select tenant_name as client, billing_email as billing from tenants where tenant_id = ${alert.tenantId}`),
-    (elsewhere ?? tx).query<{ email: string; muted: boolean }>(sql`
-      select email, ${alert.kind} = any(muted_alerts) as muted from people
+    (elsewhere ?? tx).query<Recipient & { muted: boolean }>(sql`
+      select email, language, time_zone, ${alert.kind} = any(muted_alerts) as muted from people
       where tenant_id = ${peopleOf} and status = 'ACTIVE' and ${accepted} and role = 'DEALER_ADMIN'
       order by person_id limit ${RECIPIENTS_MAX}`),
   ])
-  const billing = tenant?.billing ? [tenant.billing] : []
-  const people = administrators.filter((person) => !person.muted).map((person) => person.email)
+  // The billing address is written to as the dealer's first administrator is.
+  const [{ language, timeZone } = { language: null, timeZone: null }] = administrators
+  const billing = tenant?.billing ? [{ email: tenant.billing, language, timeZone }] : []
+  const people = administrators.filter((person) => !person.muted)
   const client = tenant?.client ?? ''
   if (MONEY_ALERTS.has(alert.kind)) return { client, recipients: billing.length > 0 ? billing : people }
   // Administrators who muted the alert do not want it at the billing address either.
   return { client, recipients: administrators.length > 0 ? people : billing }
+}
+
+/** Addresses that the operator has set, each as the operator's person with this address reads. */
+async function readersOf(tx: Tx, addresses: readonly string[]): Promise<Recipient[]> {
+  const people = await tx.query<Recipient>(sql`
+    select email, language, time_zone from people where tenant_id is null and email = any (${addresses.map(normalEmail)})`)
+  return addresses.map((email) => {
+    const { language = null, timeZone = null } = people.find((person) => person.email === normalEmail(email)) ?? {}
+    return { email, language, timeZone }
+  })
 }
 
 async function liveIdOf(tx: Tx, twinId: string): Promise<string> {

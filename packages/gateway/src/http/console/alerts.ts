@@ -1,12 +1,12 @@
 import Type, { type Static } from 'typebox'
 import { alertPath } from '#alerts/alert-path.ts'
 import { type AlertRow, countAlerts, countUnreadAlerts, listAlerts, markAlertsRead } from '#alerts/alerts.ts'
+import { sentence } from '#people/languages/translate-answer.ts'
 import { NIL_TENANT } from '#platform/audit/audit.ts'
 import { listRoutes } from './kernel/list-routes.ts'
 import { PAGE_SIZE_MAX, pageByKey } from './kernel/paging.ts'
 import { type Context, EVERY_ROLE, type Route, route, TENANT_STAFF } from './kernel/route.ts'
 import { CLOSED, done, nullable, time, uuid } from './kernel/route-schemas.ts'
-import { sentence } from '#people/languages/translate-answer.ts'
 
 const alert = Type.Object({
   noticeId: Type.String(),

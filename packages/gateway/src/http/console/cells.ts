@@ -2,11 +2,11 @@ import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import Type, { type Static } from 'typebox'
 import { type CellSummary, cellSummary, type ReadCell, readSummaries } from '#cells/cells-summary.ts'
 import packageJson from '#package.json' with { type: 'json' }
+import { sentence } from '#people/languages/translate-answer.ts'
 import { listSales, type SalesRow } from '#sales/list-sales.ts'
 import { countAttention, listBalances } from './home/dashboard-figures.ts'
 import { type Context, OPERATORS, type Route, route } from './kernel/route.ts'
 import { nullable } from './kernel/route-schemas.ts'
-import { sentence } from '#people/languages/translate-answer.ts'
 import { daysAfter, viewOf } from './sales-view.ts'
 
 const readCell = Type.Object({

@@ -6,7 +6,7 @@ import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
 import cookie from '@fastify/cookie'
 import swagger from '@fastify/swagger'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { acceptedLanguage } from '#people/languages/people-language.ts'
+import { languageOf } from '#people/languages/people-language.ts'
 import { translateAnswer, translateFailure } from '#people/languages/translate-answer.ts'
 import { isOperator } from '#people/person.ts'
 import { byPerson } from '#platform/audit/audit.ts'
@@ -96,7 +96,7 @@ export function addConsoleApi(app: FastifyInstance, deps: ConsoleDeps, options: 
 
 /** In the language of Accept-Language, which the console sets to the person's. */
 async function translateSentences(request: FastifyRequest, reply: FastifyReply, answer: unknown): Promise<unknown> {
-  const { tag, translate } = acceptedLanguage(request.headers['accept-language'])
+  const { tag, translate } = languageOf(request)
   if (tag === 'en') return answer
   reply.header('Content-Language', tag)
   if (reply.statusCode >= 400) return translateFailure(answer, translate)

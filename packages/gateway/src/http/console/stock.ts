@@ -1,7 +1,7 @@
 import { PassThrough, Readable } from 'node:stream'
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
-import { acceptedLanguage } from '#people/languages/people-language.ts'
+import { languageOf } from '#people/languages/people-language.ts'
 import { translateFailure } from '#people/languages/translate-answer.ts'
 import { importStock } from '#stock/import-stock.ts'
 import { CsvRefused } from '#stock/stock-csv.ts'
@@ -90,7 +90,7 @@ export const stockRoutes: Route[] = [
     answerType: 'application/x-ndjson',
     async handle({ deps, by, request, reply }, { query, body }) {
       const lines = new PassThrough()
-      const { translate } = acceptedLanguage(request.headers['accept-language'])
+      const { translate } = languageOf(request)
       const writeLine = (value: object) => lines.write(`${JSON.stringify(translateFailure(value, translate))}\n`)
       const warnings: string[] = []
       const { alertDays } = query
@@ -99,7 +99,10 @@ export const stockRoutes: Route[] = [
         ...(alertDays !== undefined && { alertDays: alertDays === 0 ? null : alertDays }),
       }
       // Not awaited, because the answer starts with the first line, long before the import ends.
-      const reports = { progress: (rows: number) => writeLine({ rows }), warn: (text: string) => warnings.push(translate(text)) }
+      const reports = {
+        progress: (rows: number) => writeLine({ rows }),
+        warn: (text: string) => warnings.push(translate(text)),
+      }
       const file = Readable.from(chunksOf(body))
       importStock(deps, { ...query, ...terms, ...reports, file, answers: toAnswers(query) }, by)
         .then(({ codes }) => writeLine({ codes, warnings }))

@@ -37,18 +37,44 @@ function readLanguages(folder: string): [string, PeopleLanguage][] {
 
 /** @param tag what a person chose, such as `zh-Hans`; null: nothing yet */
 export function peopleLanguage(tag: string | null | undefined): PeopleLanguage {
-  return languageOf(tag ? [tag] : [])
+  return firstOf(tag ? [tag] : [])
 }
 
 /**
  * The language of an answer of the console API. The console sends the person's language in Accept-Language; a program that
  * sends none gets English.
  */
-export function acceptedLanguage(header: string | undefined): PeopleLanguage {
-  return languageOf(acceptedTags(header))
+export function languageOf({ headers }: { headers: { 'accept-language'?: string | undefined } }): PeopleLanguage {
+  return firstOf(acceptedTags(headers['accept-language']))
 }
 
-function languageOf(tags: readonly string[]): PeopleLanguage {
+/**
+ * Writes the times in a text, `2026-11-20T13:28:09.000Z`, as clocks of a time zone show them: `20 November 2026 at 21:28 GMT+8`.
+ * @param timeZone null: they stay
+ */
+export function withLocalTimes(text: string, tag: string, timeZone: string | null): string {
+  if (timeZone === null || !isTimeZone(timeZone)) return text
+  // English dates as most of its readers write them, with 24 hours.
+  const locale = tag === ENGLISH.tag ? 'en-GB' : tag
+  const moment = new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyle: 'short', timeZone })
+  const zone = new Intl.DateTimeFormat(locale, { timeZoneName: 'short', timeZone })
+  const nameAt = (time: Date) => zone.formatToParts(time).find(({ type }) => type === 'timeZoneName')?.value ?? timeZone
+  return text.replace(UTC_TIMES, (time) => `${moment.format(new Date(time))} ${nameAt(new Date(time))}`)
+}
+
+/** Another release of the runtime may have known a zone that this one does not. */
+function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name })
+    return true
+  } catch {
+    return false
+  }
+}
+
+const UTC_TIMES = /\b\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{3})?Z/g
+
+function firstOf(tags: readonly string[]): PeopleLanguage {
   const languages = getPeopleLanguages()
   for (const tag of tags) {
     const found = findTag(languages.keys(), tag)

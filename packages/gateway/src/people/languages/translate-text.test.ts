@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { acceptedLanguage, peopleLanguage } from './people-language.ts'
+import { languageOf, peopleLanguage } from './people-language.ts'
 import { createTranslate } from './translate-text.ts'
 
 describe('a text is translated', () => {
@@ -48,7 +48,9 @@ describe('the language of a person', () => {
     ['zh-TW', 'en'],
     ['fr', 'en'],
     [undefined, 'en'],
-  ])('that accepts %s is %s', (header, tag) => expect(acceptedLanguage(header).tag).toBe(tag))
+  ])('that accepts %s is %s', (header, tag) =>
+    expect(languageOf({ headers: { 'accept-language': header } }).tag).toBe(tag),
+  )
 
   it('is the one that was chosen, else English', () => {
     expect([peopleLanguage('zh-Hans'), peopleLanguage(null), peopleLanguage('x')].map(({ tag }) => tag)).toEqual([

@@ -5,9 +5,9 @@ import { listActions } from '#esims/actions/find-action.ts'
 import { startAction } from '#esims/actions/start-action.ts'
 import { searchProfiles } from '#esims/search-profiles.ts'
 import { actionAnswerOf, isAnswerMissing } from '#orders/esim-action.ts'
+import { sentence } from '#people/languages/translate-answer.ts'
 import { BUYERS, EVERY_ROLE, type Route, route } from '../kernel/route.ts'
 import { CLOSED, line, money, nullable, profileParams, time } from '../kernel/route-schemas.ts'
-import { sentence } from '#people/languages/translate-answer.ts'
 import { transactionId } from '../orders/buyer.ts'
 
 const esimAction = Type.Object({

@@ -2,9 +2,9 @@ import { ESIM_STATUSES, SMDP_STATUSES } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
 import { readLifeHistory } from '#esims/life/esim-history.ts'
 import { pollNow } from '#esims/poll-suppliers.ts'
+import { sentence } from '#people/languages/translate-answer.ts'
 import { EVERY_ROLE, type Route, route, TENANT_STAFF } from '../kernel/route.ts'
 import { ASKS_PER_MINUTE, profileParams, time } from '../kernel/route-schemas.ts'
-import { sentence } from '#people/languages/translate-answer.ts'
 
 const step = Type.Object({
   at: time(),

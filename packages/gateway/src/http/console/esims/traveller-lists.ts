@@ -1,9 +1,9 @@
 import Type, { type Static } from 'typebox'
 import { readTravellers } from '#esims/sends/traveller-list.ts'
+import { sentence } from '#people/languages/translate-answer.ts'
 import { file, fileAnswers, toAnswers } from '../kernel/file-answers.ts'
 import { type Route, route, TENANT_STAFF } from '../kernel/route.ts'
 import { CLOSED, nullable } from '../kernel/route-schemas.ts'
-import { sentence } from '#people/languages/translate-answer.ts'
 
 /** A workbook of 200 lines is far smaller. */
 const LIST_SIZE_MAX_BYTES = 1024 * 1024

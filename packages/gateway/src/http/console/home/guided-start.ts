@@ -2,11 +2,11 @@ import { firstUuidAt } from '@dealer-esim/lib/ids.ts'
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { examineRunning } from '#operations/doctor/examine.ts'
+import { sentence } from '#people/languages/translate-answer.ts'
 import { hasSecondFactor } from '#people/person.ts'
 import { audit, NIL_TENANT } from '#platform/audit/audit.ts'
 import { type Context, OPERATORS_WRITE, type Route, route } from '../kernel/route.ts'
 import { nullable } from '../kernel/route-schemas.ts'
-import { sentence } from '#people/languages/translate-answer.ts'
 
 const setup = Type.Object({
   /** Each step, and whether it is complete. */

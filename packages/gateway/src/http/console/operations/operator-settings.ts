@@ -4,6 +4,7 @@ import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import Type, { type Static } from 'typebox'
 import { inBrand } from '#alerts/mail/brand-mail.ts'
 import { testMail } from '#alerts/mail/mail-texts.ts'
+import { languageOf } from '#people/languages/people-language.ts'
 import { describeVariables } from '#platform/config/describe-config.ts'
 import {
   ALERT_EMAILS_MAX,
@@ -95,13 +96,14 @@ export const operatorSettingsRoutes: Route[] = [
     summary: 'Send an e-mail to yourself, and answer what the mail server said',
     answer: done,
     ratePerMinute: TEST_MAILS_PER_MINUTE,
-    async handle({ deps, person }) {
+    async handle({ deps, person, request }) {
       const { smtpUrl, mailFrom } = deps.config
       if (smtpUrl === undefined || mailFrom === undefined)
         throw new Refusal(409, 'NO_MAIL_SERVER', 'No mail server is configured. Set SMTP_URL and MAIL_FROM first.')
       const server = createMailServer(smtpUrl)
       const messageId = `<${deps.ids.uuid()}@console>`
-      const mail = await inBrand(deps, mailFrom, { tenantId: null, brand: null }, testMail(deps.consoleUrl()))
+      const content = testMail(deps.consoleUrl(), { language: languageOf(request).tag, timeZone: person.timeZone })
+      const mail = await inBrand(deps, mailFrom, { tenantId: null, brand: null }, content)
       const outcome = await server.send({ ...mail, to: person.email, messageId })
       server.close()
       if (outcome.kind === 'failed')

@@ -7,13 +7,13 @@ import { doubtsOf, releaseDealers } from '#operations/recovery/release-recovery.
 import { decideTransactions, matchDealerList } from '#operations/recovery/restored-transactions.ts'
 import { settleCredits, settleSupplier } from '#operations/recovery/settle-doubts.ts'
 import { EVIDENCE_LENGTH_MAX, EVIDENCE_LENGTH_MIN } from '#orders/justification.ts'
+import { sentence } from '#people/languages/translate-answer.ts'
 import { endHold } from '#stock/held-codes.ts'
 import { parseIccids } from '#stock/iccid-file.ts'
 import { markSoldCodes } from '#stock/mark-sold-codes.ts'
 import { CsvRefused } from '#stock/stock-csv.ts'
 import { OPERATOR_ADMINS, OPERATORS, type Route, route } from '../kernel/route.ts'
 import { CLOSED, done, money, nullable, time, uuid } from '../kernel/route-schemas.ts'
-import { sentence } from '#people/languages/translate-answer.ts'
 
 const text = () => Type.String()
 

@@ -18,6 +18,7 @@ import {
   type OrderSort,
   searchOrders,
 } from '#orders/reading/search-orders.ts'
+import { sentence } from '#people/languages/translate-answer.ts'
 import { getOrderSums, type Sums } from '#sales/list-sales.ts'
 import { maySeeTravellers, profileRow, rowOfProfile } from '../esims/esims.ts'
 import { createActorNaming } from '../kernel/actors.ts'
@@ -25,7 +26,6 @@ import { visibleMembers } from '../kernel/audit-visibility.ts'
 import { type ListQuery, listRoutes } from '../kernel/list-routes.ts'
 import { type Context, EVERY_ROLE, type Route, route } from '../kernel/route.ts'
 import { entryNo, line, location, money, nullable, orderParams, time, toDate, uuid } from '../kernel/route-schemas.ts'
-import { sentence } from '#people/languages/translate-answer.ts'
 import { viewOf } from '../sales-view.ts'
 
 const orderRow = Type.Object({

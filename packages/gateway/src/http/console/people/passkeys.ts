@@ -2,6 +2,7 @@ import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import Type from 'typebox'
 import { mailNewPasskey } from '#alerts/mail/mail-queue.ts'
+import { languageOf } from '#people/languages/people-language.ts'
 import { listPasskeys } from '#people/passkeys/passkey.ts'
 import {
   confirmByPasskey,
@@ -183,7 +184,8 @@ const ownRoutes: Route[] = [
     handle(context, { body }) {
       const { deps, person } = context
       const input = { name: body.name, answer: body.answer as unknown as RegistrationResponseJSON }
-      const about = { name: body.name, accountUrl: `${deps.consoleUrl()}/account` }
+      const { tag: language } = languageOf(context.request)
+      const about = { name: body.name, accountUrl: `${deps.consoleUrl()}/account`, language }
       return finishRegistration(deps, getRelyingParty(deps), registrantOf(context), input, (tx) =>
         mailNewPasskey(tx, deps, person, about),
       )

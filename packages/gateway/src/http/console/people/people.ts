@@ -2,6 +2,7 @@ import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
 import Type, { type Static } from 'typebox'
 import { mailPersonLink } from '#alerts/mail/mail-queue.ts'
+import { languageOf } from '#people/languages/people-language.ts'
 import { changePerson, createPersonLink, invitePerson, removePersonSecondFactor } from '#people/manage-people.ts'
 import {
   ADDRESS_LENGTH_MAX,
@@ -106,14 +107,15 @@ export const peopleRoutes: Route[] = [
     answer: Type.Object({ personId: Type.String(), ...link.properties }),
     ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
     async handle(context, { body: { password, code, confirmation, ...input } }) {
-      const { deps, person, by, onlyTenant } = context
+      const { deps, person, by, onlyTenant, request } = context
+      const { tag: language } = languageOf(request)
       if (onlyTenant !== null && input.tenantId !== onlyTenant) throw notFound('tenant')
       if (!mayManage(person, input)) throw mayNotManage()
       if (input.tenantId !== null) await getTenantId(deps.db, input.tenantId)
       return reauthenticated(context, { password, code, confirmation }, async (tx) => {
         const { personId, linkToken } = await invitePerson(tx, deps.ids, input, by)
         const link = welcomeLink(deps.consoleUrl(), linkToken)
-        return { personId, link, mailed: mailPersonLink(tx, deps, input, { kind: 'INVITATION', link }) }
+        return { personId, link, mailed: mailPersonLink(tx, deps, input, { kind: 'INVITATION', link, language }) }
       })
     },
   }),
@@ -160,12 +162,13 @@ export const peopleRoutes: Route[] = [
     answer: link,
     ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
     async handle(context, { params, body }) {
-      const { deps, by } = context
+      const { deps, by, request } = context
+      const { tag: language } = languageOf(request)
       const other = exceptSelf(context, await getManaged(context, params.personId))
       return reauthenticated(context, body, async (tx) => {
         const { linkToken, kind, person } = await createPersonLink(tx, deps.ids, other.personId, by)
         const link = welcomeLink(deps.consoleUrl(), linkToken)
-        return { link, mailed: mailPersonLink(tx, deps, person, { kind, link }) }
+        return { link, mailed: mailPersonLink(tx, deps, person, { kind, link, language }) }
       })
     },
   }),

@@ -2,6 +2,7 @@ import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import Type from 'typebox'
 import { mailPersonLink } from '#alerts/mail/mail-queue.ts'
 import { requestForgottenPassword } from '#people/forgotten-password.ts'
+import { languageOf } from '#people/languages/people-language.ts'
 import { signInLocally } from '#people/local-sign-in.ts'
 import { BROWSER_KNOWN_S } from '#people/lockout.ts'
 import { relyingPartyOf } from '#people/passkeys/relying-party.ts'
@@ -127,18 +128,19 @@ export const signInRoutes: Route[] = [
     body: Type.Object({ email: line(254) }, CLOSED),
     answer: done,
     ratePerMinute: FORGOTTEN_PER_MINUTE,
-    async handle({ deps, address, afterAnswer }, { body }) {
+    async handle({ deps, address, afterAnswer, request }, { body }) {
       if (deps.config.smtpUrl === undefined)
         throw new Refusal(
           422,
           'MAIL_OFF',
           'This gateway is not set up to send e-mail. Ask an administrator for a password link.',
         )
+      const { tag: language } = languageOf(request)
       // Neither the time it takes nor a failure may reveal whether the address belongs to a person.
       afterAnswer(() =>
         requestForgottenPassword(deps, { email: body.email, address }, (tx, person, token) => {
           const link = welcomeLink(deps.consoleUrl(), token)
-          mailPersonLink(tx, deps, person, { kind: 'FORGOTTEN_PASSWORD', link })
+          mailPersonLink(tx, deps, person, { kind: 'FORGOTTEN_PASSWORD', link, language })
         }),
       )
       return {}

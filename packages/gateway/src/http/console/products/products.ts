@@ -1,5 +1,6 @@
 import { PACKAGE_TYPES } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
+import { sentence } from '#people/languages/translate-answer.ts'
 import { countProducts, listCosts, searchProducts } from '#products/list-products.ts'
 import { acceptCatalogue } from '#products/sync/accept-catalogue.ts'
 import {
@@ -14,7 +15,6 @@ import {
 import { listRoutes } from '../kernel/list-routes.ts'
 import { OPERATORS, OPERATORS_WRITE, type Route, route } from '../kernel/route.ts'
 import { CLOSED, line, money, nullable, time } from '../kernel/route-schemas.ts'
-import { sentence } from '#people/languages/translate-answer.ts'
 
 const product = Type.Object({
   supplier: Type.String(),

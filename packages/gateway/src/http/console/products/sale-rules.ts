@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { csvText } from '@dealer-esim/lib/csv.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import Type, { type Static } from 'typebox'
+import { sentence } from '#people/languages/translate-answer.ts'
 import { applyRules } from '#products/rules/apply-rules.ts'
 import { deleteRule, getRule, listRules, releasePackages, setRule } from '#products/rules/manage-rules.ts'
 import {
@@ -16,7 +17,6 @@ import { mergeRule, type SaleRule, saleRule, saleRuleInput } from '#products/rul
 import { csvRoute, inOnePart } from '../kernel/csv-route.ts'
 import { OPERATORS, OPERATORS_WRITE, type Route, route } from '../kernel/route.ts'
 import { CLOSED, done, line, money, nullable, time } from '../kernel/route-schemas.ts'
-import { sentence } from '#people/languages/translate-answer.ts'
 import { sendCsv } from '../kernel/send-csv.ts'
 
 const ruleRow = Type.Object({

@@ -1,12 +1,12 @@
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
+import { sentence } from '#people/languages/translate-answer.ts'
 import { listUnexplainedDays } from '#suppliers/balance/balance-days.ts'
 import { ALERT_BELOW_MAX, findBalance, setAlertBelow } from '#suppliers/balance/balance-state.ts'
 import { type LocalDay, localDays } from '../home/local-days.ts'
 import { OPERATORS, OPERATORS_WRITE, type Route, route } from '../kernel/route.ts'
 import { CLOSED, done, line, money, nullable, time } from '../kernel/route-schemas.ts'
-import { sentence } from '#people/languages/translate-answer.ts'
 
 const balance = Type.Object({
   isStated: Type.Boolean({ description: 'false: the supplier states no balance, or cannot be used' }),

@@ -2,10 +2,10 @@ import { orderNoOf } from '@dealer-esim/contract'
 import { firstUuidAt, LATEST_IDS_MS, timeOfId } from '@dealer-esim/lib/ids.ts'
 import sql, { raw, type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
+import { sentence } from '#people/languages/translate-answer.ts'
 import { listPriceDifferences } from '#suppliers/supplier-prices.ts'
 import { OPERATORS, type Route, route } from '../kernel/route.ts'
 import { CLOSED, line, nullable, time } from '../kernel/route-schemas.ts'
-import { sentence } from '#people/languages/translate-answer.ts'
 
 const count = () => Type.Integer({ minimum: 0 })
 const duration = () => nullable(Type.Integer({ description: 'ms; null: nothing was purchased' }))

@@ -1,5 +1,6 @@
 import { notFound } from '@dealer-esim/lib/refusal.ts'
 import Type, { type Static } from 'typebox'
+import { sentence } from '#people/languages/translate-answer.ts'
 import { reauthenticate } from '#people/sign-in.ts'
 import { cheapestProduct } from '#products/list-products.ts'
 import { createSupplier, type SupplierType } from '#suppliers/create-supplier.ts'
@@ -14,7 +15,6 @@ import {
   REAUTHENTICATIONS_PER_MINUTE,
   reauthentication,
 } from '../kernel/route-schemas.ts'
-import { sentence } from '#people/languages/translate-answer.ts'
 import { sessionCredential } from '../people/sign-in.ts'
 
 const verified = Type.Object({

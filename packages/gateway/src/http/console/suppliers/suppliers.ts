@@ -1,6 +1,7 @@
 import { HELD, UNSETTLED } from '@dealer-esim/wholesalers/unsettled.ts'
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
+import { sentence } from '#people/languages/translate-answer.ts'
 import { reauthenticate } from '#people/sign-in.ts'
 import { describeSupplierType, needsVerification } from '#suppliers/create-supplier.ts'
 import {
@@ -25,7 +26,6 @@ import {
   reauthentication,
   time,
 } from '../kernel/route-schemas.ts'
-import { sentence } from '#people/languages/translate-answer.ts'
 import { sessionCredential } from '../people/sign-in.ts'
 
 const supplierRow = Type.Object({
@@ -45,9 +45,7 @@ const supplierRow = Type.Object({
   failingSince: nullable(time()),
   status: nullable(sentence('Written from documentation and not yet verified; null otherwise')),
   verifiedAt: nullable(time()),
-  verificationFault: nullable(
-    sentence('Which charge the balance contradicted at the latest verification; null: none'),
-  ),
+  verificationFault: nullable(sentence('Which charge the balance contradicted at the latest verification; null: none')),
   unsettled: Type.Array(Type.String(), { description: 'What only a purchase can settle; empty once it is verified' }),
   heldAgainst: Type.Array(Type.String(), {
     description: 'Answers that its adapter was held against; empty once it is verified',

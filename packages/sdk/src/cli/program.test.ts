@@ -298,5 +298,7 @@ describe('commands', () => {
 
 test('the installed bundle runs', () => {
   const bin = new URL('../../bin/dealer-esim.mjs', import.meta.url).pathname
-  expect(execFileSync(process.execPath, [bin, '--help'], { encoding: 'utf8' })).toMatch(/^Usage: dealer-esim/)
+  expect(
+    execFileSync(process.execPath, [bin, '--help'], { encoding: 'utf8', env: { ...process.env, LC_ALL: 'C' } }),
+  ).toMatch(/^Usage: dealer-esim/)
 })

@@ -19,6 +19,7 @@ import { COMPLETION_SHELLS, completionScript } from './completion.ts'
 import { type Context, context, type GlobalOptions } from './context.ts'
 import { AlreadyReported, EXIT, EXIT_HELP } from './exit-codes.ts'
 import type { Io } from './io.ts'
+import { helpLanguage, translateHelp } from './languages/translate-help.ts'
 import { mcpCommand } from './mcp/mcp.ts'
 import { tourCommand } from './tour/tour.ts'
 import { verifyCommand } from './verify/verify.ts'
@@ -27,6 +28,8 @@ import { verifyCommand } from './verify/verify.ts'
 export async function run(argv: readonly string[], io: Io): Promise<number> {
   let current: Context = context(io, { json: argv.includes('--json') })
   const program = commandLine(io, () => (current = context(io, program.opts<GlobalOptions>())))
+  const language = helpLanguage(io.env)
+  if (language) translateHelp(program, language)
   try {
     await program.parseAsync(argv, { from: 'user' })
     return EXIT.DONE
@@ -36,7 +39,8 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
   }
 }
 
-function commandLine(io: Io, current: () => Context): Command {
+/** All commands, in English. */
+export function commandLine(io: Io, current: () => Context): Command {
   const program = new Command('dealer-esim')
     .description('Buy eSIMs from a Dealer eSIM gateway, and find out why a call fails.')
     .version(releaseText(), '--version', 'print the version and its commit')

@@ -15,7 +15,7 @@ const CALLS = new Set(
   postpone unclear unreadable malformed report ask refused notAllowed inUse requireReleased requireKnownByAll
   alertOperators alertDealer`.split(/\s+/),
 )
-/** Of these, the functions that are given the name of a thing. */
+/** Functions among them that are given the name of a thing: `price plan`. */
 const NAMED = new Set(['notFound', 'alreadyExists', 'requireUuid', 'requireKnownByAll', 'findOrRefuse'])
 /** Functions and members whose texts only programs, logs or developers read. */
 const OTHERS = new Set(

@@ -19,9 +19,9 @@ import { COMPLETION_SHELLS, completionScript } from './completion.ts'
 import { type Context, context, type GlobalOptions } from './context.ts'
 import { AlreadyReported, EXIT, EXIT_HELP } from './exit-codes.ts'
 import type { Io } from './io.ts'
-import { helpLanguage, translateHelp } from './languages/translate-help.ts'
 import { mcpCommand } from './mcp/mcp.ts'
 import { tourCommand } from './tour/tour.ts'
+import { helpLanguage, translateHelp } from './translate-help.ts'
 import { verifyCommand } from './verify/verify.ts'
 
 /** Runs one command; resolves with the exit code. */

@@ -1,4 +1,4 @@
-import { acceptedTags, findTag } from '@dealer-esim/lib/language-tags.ts'
+import { acceptedTags, findTag } from '#people/languages/language-tags.ts'
 import { ENGLISH, type Language } from './traveller-language.ts'
 
 /** What is known about the language of a reader, all of it unchecked. */

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { acceptedTags, findTag } from '@dealer-esim/lib/language-tags.ts'
 import { packageRoot } from '#platform/package-root.ts'
+import { acceptedTags, findTag } from './language-tags.ts'
 import { createTranslate, type Translate } from './translate-text.ts'
 
 /*
@@ -10,7 +10,7 @@ import { createTranslate, type Translate } from './translate-text.ts'
  */
 
 /** A language of people. */
-export interface PeopleLanguage {
+interface PeopleLanguage {
   /** BCP 47: `zh-Hans`. */
   tag: string
   translate: Translate
@@ -21,7 +21,7 @@ const ENGLISH: PeopleLanguage = { tag: 'en', translate: (text) => text }
 let known: ReadonlyMap<string, PeopleLanguage> | undefined
 
 /** English and the files of languages/people, read once. A new file is a new language at the next start. */
-export function getPeopleLanguages(): ReadonlyMap<string, PeopleLanguage> {
+function getPeopleLanguages(): ReadonlyMap<string, PeopleLanguage> {
   known ??= new Map([[ENGLISH.tag, ENGLISH], ...readLanguages(join(packageRoot(), 'languages', 'people'))])
   return known
 }

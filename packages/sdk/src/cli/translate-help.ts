@@ -1,5 +1,5 @@
 import { type Argument, type Command, Help, type Option } from 'commander'
-import zhHans from './zh-Hans.json' with { type: 'json' }
+import zhHans from './help.zh-Hans.json' with { type: 'json' }
 
 /*
  * The help of every command in another language, by its English text. Output for programs, codes and the names of commands
@@ -65,7 +65,7 @@ const NAMES = '{names}'
 
 /**
  * A text that lists names has one translation for all of them: `one of {names}`.
- * @returns undefined if there is none
+ * @returns undefined if it has no translation
  */
 export function translation(texts: Texts, text: string): string | undefined {
   if (texts[text] !== undefined) return texts[text]

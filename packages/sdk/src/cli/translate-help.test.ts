@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
-import type { Context } from '../context.ts'
-import type { Io } from '../io.ts'
-import { commandLine, run } from '../program.ts'
+import type { Context } from './context.ts'
+import zhHans from './help.zh-Hans.json' with { type: 'json' }
+import type { Io } from './io.ts'
+import { commandLine, run } from './program.ts'
 import { helpLanguage, helpTexts, translation } from './translate-help.ts'
-import zhHans from './zh-Hans.json' with { type: 'json' }
 
 function ioOf(env: Io['env']) {
   const printed: string[] = []

@@ -1,5 +1,6 @@
 import { isDay } from '@dealer-esim/contract'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
+import { checkTimeZone } from '#people/account/locale.ts'
 
 /** A calendar day in one time zone. */
 export interface LocalDay {
@@ -80,10 +81,7 @@ function offsetClock(timeZone: string): (timeMs: number) => number {
 }
 
 function formatOf(timeZone: string): Intl.DateTimeFormat {
-  try {
-    const numeric = { year: 'numeric', month: 'numeric', day: 'numeric', hour: 'numeric', minute: 'numeric' } as const
-    return new Intl.DateTimeFormat('en-US', { ...numeric, second: 'numeric', hourCycle: 'h23', timeZone })
-  } catch {
-    throw new Refusal(422, 'TIME_ZONE_UNKNOWN', 'There is no such time zone. Use a name such as Europe/Vienna, or UTC.')
-  }
+  checkTimeZone(timeZone)
+  const numeric = { year: 'numeric', month: 'numeric', day: 'numeric', hour: 'numeric', minute: 'numeric' } as const
+  return new Intl.DateTimeFormat('en-US', { ...numeric, second: 'numeric', hourCycle: 'h23', timeZone })
 }

@@ -1,6 +1,7 @@
 import encodeQR from 'qr'
 import Type from 'typebox'
 import { listAccessTokens } from '#people/account/access-token.ts'
+import { saveLocale } from '#people/account/locale.ts'
 import {
   changePassword,
   confirmByPassword,
@@ -31,6 +32,8 @@ import {
 import { sessionCredential } from './sign-in.ts'
 
 const TOKEN_LIFETIME_MAX_DAYS = 366
+/** BCP 47, with a script or a region: `zh-Hans`. */
+const LANGUAGE_TAG = '^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,2}$'
 
 const passwordRoutes: Route[] = [
   route({
@@ -80,6 +83,22 @@ const passwordRoutes: Route[] = [
     answer: done,
     async handle({ deps, person, by }, { body }) {
       await muteAlerts(deps, person, body.kinds, by)
+      return {}
+    },
+  }),
+  route({
+    method: 'PUT',
+    path: '/account/locale',
+    access: 'session',
+    testMode: 'SAME',
+    summary: 'Choose the language and the time zone of the console and of mails to you. null: as the browser says',
+    body: Type.Object(
+      { language: nullable(Type.String({ pattern: LANGUAGE_TAG })), timeZone: nullable(line(60)) },
+      CLOSED,
+    ),
+    answer: done,
+    async handle({ deps, person }, { body }) {
+      await saveLocale(deps.db, person.personId, body)
       return {}
     },
   }),

@@ -122,7 +122,7 @@ function parsed(lines: string[]): Omit<ReceivedMail, 'from' | 'to' | 'isEncrypte
   const identity = {
     messageId: header('Message-ID'),
     autoSubmitted: header('Auto-Submitted'),
-    subject: header('Subject'),
+    subject: decodedWords(header('Subject')),
     sender: header('From'),
     replyTo: header('Reply-To'),
   }
@@ -153,11 +153,26 @@ function parsePart(lines: string[]) {
   return { header, body: lines.slice(end + 1).join('\n') }
 }
 
+/** The text of a header's encoded words (RFC 2047): `=?UTF-8?Q?caf=C3=A9?=`. White space between two of them is none. */
+function decodedWords(text: string): string {
+  const bytesOf = (encoding: string, word: string) =>
+    encoding.toUpperCase() === 'B'
+      ? Buffer.from(word, 'base64')
+      : Buffer.from(unescaped(word.replaceAll('_', ' ')), 'latin1')
+  return text.replace(/=\?utf-8\?[bq]\?[^?]*\?=(\s+=\?utf-8\?[bq]\?[^?]*\?=)*/gi, (words) =>
+    Buffer.concat(
+      [...words.matchAll(/=\?utf-8\?([bq])\?([^?]*)\?=/gi)].map(([, encoding, word]) => bytesOf(encoding!, word!)),
+    ).toString(),
+  )
+}
+
+/** `=C3` as the byte that it stands for. */
+function unescaped(text: string): string {
+  return text.replace(/=([0-9A-F]{2})/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)))
+}
+
 function decoded(body: string, encoding: string): string {
   if (encoding === 'base64') return Buffer.from(body, 'base64').toString()
   if (encoding !== 'quoted-printable') return body
-  const bytes = body
-    .replace(/=\n/g, '')
-    .replace(/=([0-9A-F]{2})/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)))
-  return Buffer.from(bytes, 'latin1').toString()
+  return Buffer.from(unescaped(body.replace(/=\n/g, '')), 'latin1').toString()
 }

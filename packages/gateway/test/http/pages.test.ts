@@ -1,7 +1,11 @@
-import { get } from 'node:http'
+import { once } from 'node:events'
+import { get, type IncomingMessage } from 'node:http'
+import { buffer } from 'node:stream/consumers'
+import { gunzipSync } from 'node:zlib'
 import { makeIccid, type Profile } from '@dealer-esim/contract'
 import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { getLanguages } from '#esims/languages/traveller-language.ts'
 import { acceptEsim } from '#fulfilment/outcomes/save-outcomes.ts'
 import { addDealer, call, type Dealer, type Node, startNode } from '../harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
@@ -12,6 +16,8 @@ import { addPackage, payOrders } from '../harness/shop.ts'
 let database: TestDatabase
 let node: Node
 let dealer: Dealer
+/** The path of an eSIM’s QR link, which a browser’s page load opens as the traveller’s page. */
+let qr: string
 const errors: unknown[] = []
 
 beforeAll(async () => {
@@ -22,6 +28,7 @@ beforeAll(async () => {
     { log: { ...silentLog, error: (line: unknown) => void errors.push(line) } },
   )
   dealer = await addDealer(node.deps)
+  qr = await qrPath()
 })
 afterAll(async () => {
   await node.stop()
@@ -60,7 +67,6 @@ describe('a path that cannot be a file', () => {
 
 describe('HEAD', () => {
   it('is answered like GET, without the body', async () => {
-    const qr = await qrPath()
     const expected: [string, number][] = [
       ['/', 302],
       ['/docs', 308],
@@ -102,6 +108,32 @@ describe('HEAD', () => {
     }
     expect((await call(node, dealer, '', { path: '/' })).code).toBe('000109')
   })
+})
+
+describe('the traveller’s page', () => {
+  /** The first paint takes one request; 20 kB arrive within a quarter of a second on a slow mobile network (EDGE). */
+  const FIRST_PAINT_BYTES_MAX = 20_000
+
+  it.each([...getLanguages().keys()])('in %s comes with less than 20 kB on the wire, headers included', async (tag) => {
+    const [zipped, plain] = [await bytesOf(tag, 'gzip, deflate, br'), await bytesOf(tag, 'identity')]
+    expect(zipped.bytes).toBeLessThan(FIRST_PAINT_BYTES_MAX)
+    expect(zipped.bytes * 2).toBeLessThan(plain.bytes)
+    expect([zipped.headers['content-encoding'], plain.headers['content-encoding']]).toEqual(['gzip', undefined])
+    for (const { headers } of [zipped, plain])
+      expect(headers.vary).toBe('Accept, Sec-Fetch-Dest, User-Agent, Accept-Encoding')
+    expect(gunzipSync(zipped.body).toString()).toBe(plain.body.toString())
+    expect(plain.body.toString()).toContain(`<html lang="${tag}"`)
+  })
+
+  /** Loads the page as a browser would, on a connection of its own. */
+  async function bytesOf(tag: string, encoding: string) {
+    const headers = { 'Sec-Fetch-Dest': 'document', 'Accept-Language': tag, 'Accept-Encoding': encoding }
+    const [answer] = (await once(get({ port: node.port, path: qr, headers, agent: false }), 'response')) as [
+      IncomingMessage,
+    ]
+    const body = await buffer(answer)
+    return { body, bytes: answer.socket.bytesRead, headers: answer.headers }
+  }
 })
 
 describe('the gateway’s own address', () => {

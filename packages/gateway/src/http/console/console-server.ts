@@ -1,6 +1,4 @@
 import { once } from 'node:events'
-import { promisify } from 'node:util'
-import { gzip } from 'node:zlib'
 import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
 import cookie from '@fastify/cookie'
@@ -12,6 +10,7 @@ import { isOperator } from '#people/person.ts'
 import { byPerson } from '#platform/audit/audit.ts'
 import { unavailableLog } from '../answer.ts'
 import { readBody } from '../body.ts'
+import { gzipLargeAnswers } from '../gzip.ts'
 import { type BodyHolder, type ByteBudget, createBodyBudget } from '../load-shedding/byte-budget.ts'
 import type { CallerLimiter } from '../load-shedding/caller-limits.ts'
 import type { LoadShedder } from '../load-shedding/load-shedder.ts'
@@ -66,6 +65,7 @@ export function addConsoleApi(app: FastifyInstance, deps: ConsoleDeps, options: 
       api.setSerializerCompiler(() => (body) => JSON.stringify(body, toNumber))
       addParsers(api, options.bodies)
       api.addHook('preSerialization', translateSentences)
+      // Answers with secrets are answers to POST.
       api.addHook('onSend', gzipLargeAnswers)
       const logs = { log: deps.log, logUnavailable: unavailableLog(deps.log) }
       api.setErrorHandler((error, request, reply) => sendFailure(logs, error, request, reply))
@@ -102,23 +102,6 @@ async function translateSentences(request: FastifyRequest, reply: FastifyReply, 
   if (reply.statusCode >= 400) return translateFailure(answer, translate)
   const { consoleRoute } = request.routeOptions.config
   return consoleRoute ? translateAnswer(consoleRoute.answer, answer, translate) : answer
-}
-
-/** A smaller answer fits into one packet anyway. */
-const GZIP_MIN_BYTES = 1_400
-
-/**
- * Compresses answers to reads. Answers with secrets are answers to POST: next to text chosen by a stranger, the length of a
- * compressed secret would reveal something about it.
- */
-async function gzipLargeAnswers(request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown> {
-  const isLarge = typeof payload === 'string' && payload.length >= GZIP_MIN_BYTES
-  if (!isLarge || !['GET', 'HEAD'].includes(request.method)) return payload
-  reply.header('Vary', 'Accept-Encoding')
-  if (request.method === 'HEAD') return payload
-  if (!/\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''))) return payload
-  reply.header('Content-Encoding', 'gzip').removeHeader('Content-Length')
-  return promisify(gzip)(payload)
 }
 
 /** Amounts are written as JSON integers: every one is within ±(2^53−1). */

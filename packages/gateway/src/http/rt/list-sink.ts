@@ -78,17 +78,3 @@ async function untilTaken(
     waiting.abort()
   }
 }
-
-/** True if an Accept-Encoding header accepts gzip. */
-export function acceptsGzip(header: string | string[] | undefined): boolean {
-  const accepted = new Map(
-    String(header ?? '')
-      .toLowerCase()
-      .split(',')
-      .map((entry) => {
-        const [coding = '', ...parameters] = entry.split(';').map((part) => part.trim())
-        return [coding, !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter))] as const
-      }),
-  )
-  return accepted.get('gzip') ?? accepted.get('*') ?? false
-}

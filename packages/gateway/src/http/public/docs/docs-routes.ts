@@ -2,6 +2,7 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { chooseLanguage } from '#esims/languages/choose-language.ts'
+import { acceptsGzip } from '../../gzip.ts'
 import { addressIn, ENGLISH, markdownAddress } from './docs-files.ts'
 import { createLibrary, type Library, type Resource, resource } from './docs-library.ts'
 import { relativeTo } from './docs-markdown.ts'
@@ -147,7 +148,7 @@ async function send(found: Resource, request: FastifyRequest, reply: FastifyRepl
   const { v } = request.query as Record<string, unknown>
   if (v === found.version) reply.header('cache-control', FOR_EVER)
   if (request.headers['if-none-match'] === found.etag) return reply.code(304).send()
-  const takesGzip = /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''))
+  const takesGzip = acceptsGzip(request.headers['accept-encoding'])
   if (!takesGzip || found.type === 'image/png') return reply.send(found.body) // pictures are already compressed
   found.gzipped ??= promisify(gzip)(found.body)
   return reply.header('content-encoding', 'gzip').send(await found.gzipped)

@@ -11,6 +11,7 @@ import { qrPng, qrSvg } from '#esims/qr/qr-picture.ts'
 import { type OpenedLink, openQrLink, openShareLink } from '#esims/qr/traveller-esim.ts'
 import { findHandOver } from '#esims/sends/hand-over.ts'
 import { markOpened } from '#esims/sends/mark-opened.ts'
+import { gzipLargeAnswers } from '../../gzip.ts'
 import { devicesPage } from './devices-page.ts'
 import { endedPage, unknownPage } from './ended-pages.ts'
 import { installPage } from './install-page.ts'
@@ -26,7 +27,8 @@ const HEADERS = {
   'x-content-type-options': 'nosniff',
 }
 
-const LINK = { access: 'the link: its token has 128 random bits or more' }
+/** Answers are compressed although they hold codes: only people who hold the link can ask for one. */
+const LINK = { config: { access: 'the link: its token has 128 random bits or more' }, onSend: gzipLargeAnswers }
 
 interface LinkDeps extends Pick<BrandDeps, 'links' | 'liveBrands'> {
   db: Db
@@ -54,14 +56,14 @@ type LinkRequest = FastifyRequest<Link>
  * operator. Where a picture would be the answer, the status is.
  */
 export function addTravellerRoutes(app: FastifyInstance, deps: RouteDeps): void {
-  app.get<Link>('/qr/:name', { config: LINK }, async (request, reply) => {
+  app.get<Link>('/qr/:name', LINK, async (request, reply) => {
     reply.headers({ ...HEADERS, vary: QR_VARY })
     const { token, format } = parseName(request.params.name)
     const { opened, owner } = await open(deps, (among) => openQrLink(among, token))
     const wanted = format ?? qrFormatFor(request.headers)
     return wanted === 'page' ? sendPage(owner, request, reply, { token, opened }) : sendPicture(reply, wanted, opened)
   })
-  app.get<Link>('/share/:name', { config: LINK }, async (request, reply) => {
+  app.get<Link>('/share/:name', LINK, async (request, reply) => {
     reply.headers(HEADERS)
     const { token, format } = parseName(request.params.name)
     const { opened, owner } = await open(deps, (among) => openShareLink(among, token))

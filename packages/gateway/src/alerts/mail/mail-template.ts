@@ -1,6 +1,7 @@
 import { brandColours, DEFAULT_ACCENT } from '@dealer-esim/contract'
 import type { Brand } from '#brands/brand.ts'
 import { peopleLanguage, withLocalTimes } from '#people/languages/people-language.ts'
+import { buttonOf, columnOf, escapeHtml, headOf } from './mail-parts.ts'
 import type { TravellerMail } from './traveller-mail.ts'
 
 /** An e-mail as plain text and as HTML with the same content. */
@@ -95,22 +96,21 @@ function htmlOf(
   logo: string | undefined,
 ): string {
   const colours = brand?.colours ?? brandColours(DEFAULT_ACCENT)
-  const { accent, onAccent, light, dark } = colours
+  const { light, dark } = colours
   const style = `:root{color-scheme:light dark}
 @media (prefers-color-scheme:dark){.bg{background:${GROUND.dark}!important}.card{background:${CARD.dark}!important;border-color:${LINE.dark}!important}.ink{color:${INK.dark}!important}.soft{color:${SOFT.dark}!important}.link{color:${dark.text}!important}.edge{border-color:${dark.edge}!important}}`
   const ink = `class="ink" style="margin:0 0 16px;font-size:16px;line-height:25px;color:${INK.light}"`
   const link = (href: string, text: string) =>
     `<a class="link" href="${escapeHtml(href)}" style="color:${light.text};word-break:break-all">${escapeHtml(text)}</a>`
-  const button = ({ label, url }: MailLink) =>
-    `<p style="margin:24px 0 12px"><a class="edge" href="${escapeHtml(url)}" style="display:block;padding:12px 20px;border:2px solid ${light.edge};border-radius:12px;background:${accent};color:${onAccent};font-size:17px;line-height:24px;font-weight:700;text-align:center;text-decoration:none"><span style="color:${onAccent}">${escapeHtml(label)}</span></a></p>
-<p class="soft" style="margin:0 0 16px;font-size:14px;line-height:21px;color:${SOFT.light}">${escapeHtml(orOpen)} ${link(url, url)}</p>`
+  const button = (action: MailLink) => `${buttonOf(action, colours)}
+<p class="soft" style="margin:0 0 16px;font-size:14px;line-height:21px;color:${SOFT.light}">${escapeHtml(orOpen)} ${link(action.url, action.url)}</p>`
   const body = paragraphs.map((part) => (typeof part === 'string' ? `<p ${ink}>${escapeHtml(part)}</p>` : button(part)))
   return `<!doctype html>
 <html lang="${tag}" dir="ltr"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><meta name="supported-color-schemes" content="light dark"><title>${escapeHtml(subject)}</title>
 <style>${style}</style></head>
 <body class="bg" style="margin:0;padding:0;background:${GROUND.light};${FONT};-webkit-text-size-adjust:100%">
-<div class="bg" style="padding:24px 12px 32px;background:${GROUND.light}"><div style="max-width:600px;margin:0 auto">
-${brand ? headOf(brand, logo) : ''}
+<div class="bg" style="padding:24px 12px 32px;background:${GROUND.light}">
+${columnOf(`${brand ? headOf(brand.name, logo) : ''}
 <div class="card" style="padding:28px 28px 14px;background:${CARD.light};border:1px solid ${LINE.light};border-radius:16px">
 <h1 class="ink" style="margin:0 0 16px;font-size:24px;line-height:31px;color:${INK.light}">${escapeHtml(subject)}</h1>
 ${body.join('\n')}
@@ -118,16 +118,8 @@ ${body.join('\n')}
 <div class="soft" style="padding:20px 8px 0;font-size:13px;line-height:20px;color:${SOFT.light}">
 <p style="margin:0 0 12px">${escapeHtml(footer)}</p>
 ${brand ? `<p style="margin:0">${footOf(brand, link)}</p>` : ''}
-</div></div></div></body></html>`
-}
-
-/** The logo on a white tile, which survives a mail program that turns colours dark. */
-function headOf({ name }: Brand, logo: string | undefined): string {
-  const picture =
-    logo === undefined
-      ? ''
-      : `<td style="padding-right:12px"><img src="cid:${logo}" height="40" alt="" style="display:block;height:40px;max-width:180px;padding:4px;border:0;border-radius:10px;background:#ffffff"></td>`
-  return `<table role="presentation" cellpadding="0" cellspacing="0" border="0" style="margin:0 4px 16px"><tr>${picture}<td class="ink" style="font-size:19px;line-height:24px;font-weight:700;color:${INK.light}">${escapeHtml(name)}</td></tr></table>`
+</div>`)}
+</div></body></html>`
 }
 
 function footOf(brand: Brand, link: (href: string, text: string) => string): string {
@@ -140,8 +132,4 @@ function footOf(brand: Brand, link: (href: string, text: string) => string): str
   ]
   const legal = legalLinks.map(({ label, url }) => link(url, label))
   return [reached.join(' · '), ...(legal.length > 0 ? [legal.join(' · ')] : [])].join('<br>')
-}
-
-function escapeHtml(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }

@@ -1,5 +1,6 @@
 import { brandColours, DEFAULT_ACCENT } from '@dealer-esim/contract'
 import type { Brand } from '#brands/brand.ts'
+import { buttonOf, columnOf, escapeHtml, headOf } from './mail-parts.ts'
 
 /** An e-mail to a traveller in its language. Only the look is missing, which its brand gives it when it is sent. */
 export interface TravellerMail {
@@ -77,14 +78,14 @@ function htmlOf(mail: TravellerMail, brand: Brand | undefined, logo: string | un
 <html lang="${language}" dir="${direction}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><meta name="supported-color-schemes" content="light dark"><meta name="format-detection" content="telephone=no, date=no, address=no"><title>${escapeHtml(subject)}</title>
 <style>${sheetOf(colours)}</style></head>
 <body class="bg" style="margin:0;padding:0;background:#f6f5f1;${FONT};-webkit-text-size-adjust:100%">
-<div class="bg" dir="${direction}" style="padding:24px 12px 32px;background:#f6f5f1"><div style="max-width:600px;margin:0 auto">
-${headOf(seller, logo, text(19, 'ink', 'font-weight:700'))}
+<div class="bg" dir="${direction}" style="padding:24px 12px 32px;background:#f6f5f1">
+${columnOf(`${headOf(seller, logo)}
 <div class="card pad" style="padding:28px 32px 32px;background:#ffffff;border:1px solid #e2dfd8;border-radius:18px">
 ${greeting === '' ? '' : `<p ${text(16, 'soft', 'padding-bottom:10px')}>${escapeHtml(greeting)}</p>`}
 <h1 ${text(27, 'ink')}>${escapeHtml(place)}</h1>
 <p ${text(18, 'soft')}>${escapeHtml(terms)}</p>
 ${facts.map(fact).join('\n')}
-${buttonOf(mail, colours)}
+${buttonOf(mail.button, colours)}
 <p ${text(15, 'soft', 'text-align:center')}>${escapeHtml(advice)}</p>
 ${brand === undefined ? '' : scanOf(mail, text(16, 'ink', 'font-weight:700'), text(15, 'ink'))}
 </div>
@@ -92,26 +93,14 @@ ${brand === undefined ? '' : scanOf(mail, text(16, 'ink', 'font-weight:700'), te
 ${helpOf(mail, brand, colours)}
 <p style="margin:0">${escapeHtml(why)}<br>${escapeHtml(keep)}</p>
 ${legalOf(brand, colours)}
-</div></div></div></body></html>`
+</div>`)}
+</div></body></html>`
 }
 
 function sheetOf({ dark }: Brand['colours']): string {
   return `:root{color-scheme:light dark}
 @media (max-width:480px){.pad{padding:20px!important}.half{display:block!important;width:auto!important}}
 @media (prefers-color-scheme:dark){.bg{background:#111416!important}.card{background:#1b1f22!important;border-color:#343a3f!important}.box{background:${dark.tint}!important}.ink{color:#eceff0!important}.soft{color:#a9b2b8!important}.link{color:${dark.text}!important}.edge{border-color:${dark.edge}!important}}`
-}
-
-/** The logo on a white tile, which survives a mail program that turns colours dark. */
-function headOf(seller: string, logo: string | undefined, style: string): string {
-  const picture =
-    logo === undefined
-      ? ''
-      : `<td style="padding-inline-end:12px"><img src="cid:${logo}" height="40" alt="" style="display:block;height:40px;max-width:180px;padding:4px;border:0;border-radius:10px;background:#ffffff"></td>`
-  return `<table role="presentation" cellpadding="0" cellspacing="0" border="0" style="margin:0 4px 16px"><tr>${picture}<td ${style}>${escapeHtml(seller)}</td></tr></table>`
-}
-
-function buttonOf({ button }: TravellerMail, { accent, onAccent, light }: Brand['colours']): string {
-  return `<p style="margin:24px 0 12px"><a class="edge" href="${escapeHtml(button.url)}" style="display:block;padding:14px 20px;border:2px solid ${light.edge};border-radius:14px;background:${accent};color:${onAccent};font-size:18px;line-height:24px;font-weight:700;text-align:center;text-decoration:none"><span style="color:${onAccent}">${escapeHtml(button.label)}</span></a></p>`
 }
 
 /** The QR code stands for a reader whose phone is not the screen. It is black on white, also in the dark. */
@@ -141,8 +130,4 @@ function legalOf(brand: Brand | undefined, colours: Brand['colours']): string {
 
 function link(href: string, text: string, { light }: Brand['colours']): string {
   return `<a class="link" href="${escapeHtml(href)}" dir="auto" style="color:${light.text}">${escapeHtml(text)}</a>`
-}
-
-function escapeHtml(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }

@@ -80,6 +80,18 @@ Terms: https://shop.example/terms?a&b`)
     },
   )
 
+  it('has one button, for Outlook on Windows as a shape of the same colours, which other programs skip', () => {
+    const { html } = mailIn('en')
+    const links = (shown: string) =>
+      [...shown.matchAll(/<(a|v:roundrect)[^>]* href="([^"]+)"/g)].map(([, tag, url]) => [tag, url])
+    const others = html.replaceAll(/<!--\[if mso\]>.*?<!\[endif\]-->/gs, '')
+    const outlook = html.replaceAll(/<!--\[if !mso\]><!-->.*?<!--<!\[endif\]-->/gs, '')
+    expect(links(others)[0]).toEqual(['a', LINK])
+    expect(links(outlook)[0]).toEqual(['v:roundrect', LINK])
+    expect([others, outlook].map((shown) => shown.split('Install my eSIM').length)).toEqual([2, 2])
+    expect(outlook).toMatch(/<v:roundrect[^>]* strokecolor="#b8336a"[^>]* fillcolor="#b8336a">/)
+  })
+
   it('of an installed eSIM has no QR code, and shows its page', () => {
     const language = getLanguages().get('en')!
     const about = { esim: ESIM, codes: undefined, seller: 'Lotus', link: LINK, name: 'Hana' }

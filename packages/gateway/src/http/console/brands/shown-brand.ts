@@ -1,6 +1,6 @@
 import { type BrandColours, brandColours, CONSOLE_SURFACES, readableOn } from '@dealer-esim/contract'
 import { type Brand, brandFor, UNNAMED_OPERATOR } from '#brands/brand.ts'
-import type { BrandReader } from './brand-source.ts'
+import type { BrandReader } from '#brands/brand-source.ts'
 
 /** The operator's brand, as the console's page brings it along. */
 export interface ShownBrand {

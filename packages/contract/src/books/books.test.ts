@@ -235,7 +235,7 @@ describe('findFirstKey', () => {
     expect(await findFirstKey(keys.toReversed())).toBe(found)
   })
 
-  test('is none without keys', async () => {
+  test('returns undefined without keys', async () => {
     expect(await findFirstKey([])).toBeUndefined()
   })
 })

@@ -5,7 +5,7 @@ export type BrandReader = Pick<Db | Tx, 'query'>
 /** Where the brands of tenants are read. */
 export interface BrandSource {
   db: BrandReader
-  /** Of test twins only: a twin has the brands of its dealer. */
+  /** A twin has the brands of its dealer; set for test twins only. */
   liveBrands?: LiveBrands | undefined
 }
 

@@ -33,7 +33,7 @@ export interface MailDeps {
   mailServer: MailServer | undefined
   /** Where the people of the test twins' dealers are; undefined: in the same schema as the e-mails. */
   people?: Pick<Db, 'query'>
-  /** Of test twins only. */
+  /** Those of the live dealers; of test twins only. */
   liveBrands?: LiveBrands | undefined
   /** Without a trailing slash. */
   consoleUrl(): string

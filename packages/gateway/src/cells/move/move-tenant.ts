@@ -25,7 +25,7 @@ export interface MoveDeps extends Pick<KeyDeps, 'ids' | 'cipher'> {
 /** The report on a finished move. */
 interface MoveReport extends Partial<Switched> {
   rows: number
-  /** Of the dealer; undefined: the old cell had not signed a checkpoint. */
+  /** What was proved of the dealer's books; undefined: the old cell had not signed a checkpoint. */
   books?: ProvedBooks | undefined
 }
 

@@ -153,7 +153,7 @@ function parsePart(lines: string[]) {
   return { header, body: lines.slice(end + 1).join('\n') }
 }
 
-/** The text of a header's encoded words (RFC 2047): `=?UTF-8?Q?caf=C3=A9?=`. White space between two of them is none. */
+/** The text of a header's encoded words (RFC 2047): `=?UTF-8?Q?caf=C3=A9?=`. White space between two of them is dropped. */
 function decodedWords(text: string): string {
   const bytesOf = (encoding: string, word: string) =>
     encoding.toUpperCase() === 'B'

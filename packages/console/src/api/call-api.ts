@@ -1,4 +1,4 @@
-import { formatMessage, t } from '#strings/strings.ts'
+import { formatMessage, language, t } from '#strings/strings.ts'
 
 /** A failed call to the console API. Its message can be shown to the user. */
 export class ApiError extends Error {
@@ -47,12 +47,14 @@ export function apiUrl(path: string, query: Query = {}): URL {
  * proxies log addresses.
  */
 export function apiRequest(path: string, query: Query = {}): { url: URL; headers: Record<string, string> } {
+  // The gateway's sentences are in the language of the page.
+  const inLanguage = { 'accept-language': language }
   const typed = Object.entries(query).filter(([name, value]) => value && (name === 'q' || isPrivate(String(value))))
-  if (typed.length === 0) return { url: apiUrl(path, query), headers: {} }
+  if (typed.length === 0) return { url: apiUrl(path, query), headers: inLanguage }
   const names = new Set(typed.map(([name]) => name))
   const rest = Object.fromEntries(Object.entries(query).filter(([name]) => !names.has(name)))
   const header = new URLSearchParams(typed.map(([name, value]) => [name, String(value)])).toString()
-  return { url: apiUrl(path, rest), headers: { 'x-query': header } }
+  return { url: apiUrl(path, rest), headers: { ...inLanguage, 'x-query': header } }
 }
 
 /** True for an e-mail address, also one that is still being typed. */

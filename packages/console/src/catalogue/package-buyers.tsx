@@ -12,6 +12,7 @@ import { Card } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
 import { Amount, Hint } from '#parts/values.tsx'
+import { momentOf } from '#parts/zone.ts'
 import { ExplainedPrice } from '#prices/explanation.tsx'
 import { sourceText } from '#prices/plan-rule-text.ts'
 import { formatMessage, t } from '#strings/strings.ts'
@@ -135,7 +136,7 @@ function Simulator({ packageCode }: { packageCode: string }) {
         />
       </Group>
       {tenantId !== undefined && (
-        <ExplainedPrice packageCode={packageCode} tenantId={tenantId} at={at === '' ? undefined : new Date(at)} />
+        <ExplainedPrice packageCode={packageCode} tenantId={tenantId} at={at === '' ? undefined : momentOf(at)} />
       )}
     </Card>
   )

@@ -7,6 +7,7 @@ import { TrialData } from '#operations/trial-data.tsx'
 import { EmptyState, LoadError, Loading } from '#parts/load-states.tsx'
 import { Card, Page } from '#parts/page.tsx'
 import { useFilters } from '#parts/use-filters.ts'
+import { localMs, timeZone } from '#parts/zone.ts'
 import { canOperate, isOperator, useSession } from '#people/sign-in/session.ts'
 import { PeriodChoice } from '#sales/period-choice.tsx'
 import { SalesOverview } from '#sales/sales-overview.tsx'
@@ -28,7 +29,6 @@ const REFRESH_MS = 60_000
 /** The default period, in days. */
 const PERIOD = '14'
 /** The linked lists filter by days in the browser's time zone, so the charts count the same days. */
-const { timeZone } = Intl.DateTimeFormat().resolvedOptions()
 
 export function DashboardPage() {
   return isTestMode ? <TestHome /> : <Dashboard />
@@ -37,7 +37,7 @@ export function DashboardPage() {
 function Dashboard() {
   const me = useSession()
   const [filters] = useFilters()
-  const period = chosenPeriod(filters, localNowMs(), PERIOD)
+  const period = chosenPeriod(filters, localMs(Date.now()), PERIOD)
   const { data, error, refetch } = useApi<DashboardFigures>(
     '/dashboard',
     { ...period, timeZone },
@@ -122,10 +122,4 @@ function SpendAndOrders({ data }: { data: DashboardFigures }) {
 /** Also the currency of a wallet without spend in the period, so that its card does not disappear. */
 function currenciesOf(data: DashboardFigures): string[] {
   return [...new Set([...data.sales, ...data.balances].map((row) => row.currencyCode))]
-}
-
-/** The browser's local time as if it were UTC, because days are counted in its zone. */
-function localNowMs(): number {
-  const now = new Date()
-  return now.getTime() - now.getTimezoneOffset() * 60_000
 }

@@ -4,9 +4,9 @@ import { IconBookmark, IconDots, IconDownload, IconTrash } from '@tabler/icons-r
 import { apiUrl, isPrivate, type Query } from '#api/call-api.ts'
 import { getPrivateFile } from '#api/download.ts'
 import { useChange } from '#api/use-api.ts'
-import { timeZoneName } from '#parts/format.ts'
 import { notifyError } from '#parts/notify.ts'
 import { useFilters } from '#parts/use-filters.ts'
+import { timeZone } from '#parts/zone.ts'
 import { formatMessage, t } from '#strings/strings.ts'
 import { useDensity } from './density.ts'
 
@@ -62,7 +62,7 @@ export function ListMenu(props: {
         </Menu.CheckboxItem>
         <Columns columns={columns} shown={shown} />
         <Menu.Divider />
-        <Menu.Label data-zone>{formatMessage(t.lists.timesIn, { zone: timeZoneName() })}</Menu.Label>
+        <Menu.Label data-zone>{formatMessage(t.lists.timesIn, { zone: timeZone })}</Menu.Label>
       </Menu.Dropdown>
     </Menu>
   )

@@ -1,15 +1,18 @@
 import { isDay } from '@dealer-esim/contract'
 import { formatDay, formatTime } from '#parts/format.ts'
+import { localDay, momentOf } from '#parts/zone.ts'
 
 /** Named periods, so that a saved view or a shared link moves with the days. */
 export const PERIODS = ['today', 'yesterday', 'last7', 'last30', 'month'] as const
 export type Period = (typeof PERIODS)[number]
 
+const DAY_MS = 86_400_000
 const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/
 
-/** The first and the last day of a period, in the browser's time zone. */
+/** The first and the last day of a period, in the person's time zone. */
 export function daysOfPeriod(period: Period, now: Date): { from: string; to: string } {
-  const day = (daysAgo: number) => dayOf(new Date(now.getFullYear(), now.getMonth(), now.getDate() - daysAgo))
+  const today = localDay(now.getTime())
+  const day = (daysAgo: number) => daysAfter(today, -daysAgo)
   switch (period) {
     case 'today':
       return { from: day(0), to: day(0) }
@@ -20,7 +23,7 @@ export function daysOfPeriod(period: Period, now: Date): { from: string; to: str
     case 'last30':
       return { from: day(29), to: day(0) }
     case 'month':
-      return { from: dayOf(new Date(now.getFullYear(), now.getMonth(), 1)), to: day(0) }
+      return { from: `${today.slice(0, 8)}01`, to: today }
     default:
       return period satisfies never
   }
@@ -34,12 +37,8 @@ export function periodRange(filters: Record<string, string>, now = new Date()): 
   const period = PERIODS.find((one) => one === filters.period)
   const { from, to } = period ? daysOfPeriod(period, now) : filters
   const range: { from?: string; to?: string } = {}
-  if (from && isDay(from)) range.from = new Date(`${from}T00:00`).toISOString()
-  if (to && isDay(to)) {
-    const end = new Date(`${to}T00:00`)
-    end.setDate(end.getDate() + 1)
-    range.to = end.toISOString()
-  }
+  if (from && isDay(from)) range.from = momentOf(from).toISOString()
+  if (to && isDay(to)) range.to = momentOf(daysAfter(to, 1)).toISOString()
   if (from && TIME.test(from)) range.from = from
   if (to && TIME.test(to)) range.to = to
   return range
@@ -57,7 +56,6 @@ export function periodText({ from = '', to = '' }: Record<string, string>): stri
   return start || end ? `${start} – ${end}` : undefined
 }
 
-function dayOf(date: Date): string {
-  const two = (value: number) => String(value).padStart(2, '0')
-  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
+function daysAfter(day: string, days: number): string {
+  return new Date(Date.parse(`${day}T00:00Z`) + days * DAY_MS).toISOString().slice(0, 10)
 }

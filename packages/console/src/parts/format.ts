@@ -1,5 +1,6 @@
 import { type ReadableVolume, readPartOf, readVolume } from '@dealer-esim/contract'
 import { locale } from '#strings/strings.ts'
+import { localTime, timeZone } from './zone.ts'
 
 const UNITS_PER_WHOLE = 10_000
 
@@ -54,8 +55,8 @@ export function formatMoneyShort(amount: number, currencyCode: string): string {
   return withMinusSign(format, amount / UNITS_PER_WHOLE)
 }
 
-const dateTime = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'long' })
-const withoutYear = { month: 'short', day: 'numeric', hour: 'numeric', minute: '2-digit' } as const
+const dateTime = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'long', timeZone })
+const withoutYear = { month: 'short', day: 'numeric', hour: 'numeric', minute: '2-digit', timeZone } as const
 const shortDateTime = new Intl.DateTimeFormat(locale, withoutYear)
 const dateTimeWithYear = new Intl.DateTimeFormat(locale, { ...withoutYear, year: 'numeric' })
 const withMilliseconds = { ...withoutYear, second: '2-digit', fractionalSecondDigits: 3 } as const
@@ -65,11 +66,6 @@ const ofDay = { month: 'short', day: 'numeric', timeZone: 'UTC' } as const
 const monthAndDay = new Intl.DateTimeFormat(locale, ofDay)
 const dayWithYear = new Intl.DateTimeFormat(locale, { ...ofDay, year: 'numeric' })
 
-/** The zone of all times that are shown without one: "Europe/Berlin". Its abbreviation would depend on the season. */
-export function timeZoneName(): string {
-  return dateTime.resolvedOptions().timeZone
-}
-
 /** The full time with its year and zone: "Nov 25, 2026, 9:04:31 PM GMT+1". */
 export function formatDateTime(time: string): string {
   return dateTime.format(new Date(time))
@@ -78,17 +74,18 @@ export function formatDateTime(time: string): string {
 /** Leaves out the current year. */
 export function formatTime(time: string): string {
   const date = new Date(time)
-  return (isThisYear(date) ? shortDateTime : dateTimeWithYear).format(date)
+  return (isThisYear(date.getTime()) ? shortDateTime : dateTimeWithYear).format(date)
 }
 
-function isThisYear(date: Date): boolean {
-  return date.getFullYear() === new Date().getFullYear()
+function isThisYear(timeMs: number): boolean {
+  const year = (ms: number) => localTime(ms).slice(0, 4)
+  return year(timeMs) === year(Date.now())
 }
 
 /** For steps that are less than a second apart. */
 export function formatTimeExactly(time: string): string {
   const date = new Date(time)
-  return (isThisYear(date) ? exactDateTime : exactDateTimeWithYear).format(date)
+  return (isThisYear(date.getTime()) ? exactDateTime : exactDateTimeWithYear).format(date)
 }
 
 /** Formats a day such as 2026-11-22, independent of the time zone. Leaves out the current year. */

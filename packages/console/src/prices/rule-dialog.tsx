@@ -9,6 +9,7 @@ import { useApi, useChange } from '#api/use-api.ts'
 import { locationChoices } from '#catalogue/networks.ts'
 import { Dialog } from '#parts/dialog.tsx'
 import { fieldErrors, formFields, isCurrencyCode, parseMoneyInput } from '#parts/form-values.ts'
+import { momentOf } from '#parts/zone.ts'
 import { t } from '#strings/strings.ts'
 import { apiPath } from './plan-or-group.tsx'
 import { ShownPreview } from './plan-rule-preview.tsx'
@@ -114,17 +115,12 @@ function parseRule(
       : { percent: fields.percent ?? '', basis: fields.basis === 'COST' ? 'COST' : 'LIST' }
   if (!price && fields.rounding !== undefined) rule.rounding = fields.rounding
   if (scope !== 'ALL' && target !== null) rule[MEMBERS[scope]] = target
-  if (fields.validFrom !== undefined) rule.validFrom = isoTime(fields.validFrom)
-  if (fields.validUntil !== undefined) rule.validUntil = isoTime(fields.validUntil)
+  if (fields.validFrom !== undefined) rule.validFrom = momentOf(fields.validFrom).toISOString()
+  if (fields.validUntil !== undefined) rule.validUntil = momentOf(fields.validUntil).toISOString()
   return { rule }
 }
 
 const MEMBERS = { PACKAGE: 'packageCode', LOCATION: 'locationCode', SUPPLIER: 'supplier' } as const
-
-/** A time as typed, in the browser's time zone. */
-function isoTime(typed: string): string {
-  return new Date(typed).toISOString()
-}
 
 interface PackagesFieldsProps {
   chosen: Chosen

@@ -2,6 +2,7 @@ import { IntlMessageFormat } from 'intl-messageformat'
 import { Children, type ReactNode } from 'react'
 import en from './en.json'
 import { chooseLanguage } from './language.ts'
+import { rememberedReader } from './reader.ts'
 
 /**
  * All texts of the console. A language is a JSON file in this folder, named after its BCP 47 tag, with the members of en.json. A text with
@@ -10,10 +11,15 @@ import { chooseLanguage } from './language.ts'
 export type Strings = typeof en
 
 const files = import.meta.glob<Strings>(['./*.json', '!./en.json'], { import: 'default' })
-const codes = Object.keys(files).map((path) => path.slice('./'.length, -'.json'.length))
+/** All languages that we have, as BCP 47 tags. */
+export const languages = ['en', ...Object.keys(files).map((path) => path.slice('./'.length, -'.json'.length))]
 
 /** The language of the texts, and the locale for numbers and times. Tests on Node 20 have no navigator. */
-export const { language, locale } = chooseLanguage(globalThis.navigator?.languages ?? ['en'], ['en', ...codes])
+export const { language, locale } = chooseLanguage(
+  globalThis.navigator?.languages ?? ['en'],
+  languages,
+  rememberedReader().language,
+)
 const load = files[`./${language}.json`]
 // English is bundled. Another language is awaited here, because modules read texts when they are loaded.
 export const t: Strings = load === undefined ? en : await load()
@@ -30,6 +36,11 @@ export function formatRich(
   values: Record<string, number | ((shown: ReactNode) => ReactNode)>,
 ): ReactNode {
   return Children.toArray(messageOf(text).format<ReactNode>(values) as ReactNode)
+}
+
+/** The name of a language in itself: 简体中文. */
+export function nameOfLanguage(tag: string): string {
+  return new Intl.DisplayNames(tag, { type: 'language' }).of(tag) ?? tag
 }
 
 const messages = new Map<string, IntlMessageFormat>()

@@ -9,13 +9,13 @@ import { formatDay, formatMoney, formatMoneyShort, formatTime } from '#parts/for
 import { ErrorText } from '#parts/load-states.tsx'
 import { Card } from '#parts/page.tsx'
 import { Amount, Facts, Timestamp } from '#parts/values.tsx'
+import { timeZone } from '#parts/zone.ts'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
 import { formatMessage, t } from '#strings/strings.ts'
 import { supplierPage } from './supplier-paths.ts'
 
 const REFRESH_MS = 60_000
 const CYAN = 'var(--chart)'
-const { timeZone } = Intl.DateTimeFormat().resolvedOptions()
 
 /**
  * The operator's balance at a supplier, with its level for an alert and its history. Not shown for a supplier that does not

@@ -6,6 +6,7 @@ import { useApi, useChange } from '#api/use-api.ts'
 import { ChangeDialog } from '#parts/dialog.tsx'
 import { Card } from '#parts/page.tsx'
 import { Hint, Status, Timestamp } from '#parts/values.tsx'
+import { localTime, momentOf } from '#parts/zone.ts'
 import { canEdit, useSession } from '#people/sign-in/session.ts'
 import { formatMessage, t } from '#strings/strings.ts'
 
@@ -69,12 +70,6 @@ export function Replays({ tenantId }: { tenantId: string }) {
 const OUTCOMES = ['DEAD', 'UNSENT', 'DELIVERED'] as const
 const DAY_MS = 86_400_000
 
-/** Formats a time for <input type="datetime-local">, in the browser's time zone. */
-function localTime(timeMs: number): string {
-  const date = new Date(timeMs)
-  return new Date(timeMs - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
-}
-
 function StartReplay({ path, onClose }: { path: string; onClose(): void }) {
   const [outcomes, setOutcomes] = useState<string[]>(['DEAD', 'UNSENT'])
   const [types, setTypes] = useState<string[]>([...EVENT_TYPES])
@@ -86,8 +81,8 @@ function StartReplay({ path, onClose }: { path: string; onClose(): void }) {
       success={t.webhooks.replayStarted}
       request={({ from = '', to }) => {
         const body = {
-          from: new Date(from).toISOString(),
-          ...(to && { to: new Date(to).toISOString() }),
+          from: momentOf(from).toISOString(),
+          ...(to && { to: momentOf(to).toISOString() }),
           outcomes,
           notifyTypes: types,
         }

@@ -8,6 +8,7 @@ import { NewPasswordPage } from './new-password.tsx'
 import { forgetSecrets } from './secret-store.ts'
 import { rememberSignedIn, SessionContext } from './session.ts'
 import { SignInOverlay, SignInPage } from './sign-in.tsx'
+import { useReader } from './use-reader.ts'
 
 const SecondFactorSetUpPage = lazy(async () => ({
   default: (await import('./second-factor-set-up.tsx')).SecondFactorSetUpPage,
@@ -25,6 +26,7 @@ export function SessionGate({ children }: { children: ReactNode }) {
   const me = useMemo(() => data && (isTestMode ? { ...data, isMailPossible: true } : data), [data])
   const signedOut = isSignedOut(error)
   const hasPersonChanged = useHasPersonChanged(me)
+  const isShownAgain = useReader(signedOut || me?.passwordChangeRequired || me?.secondFactorMissing ? undefined : me)
   const [isSettingUp, finishSetUp] = useSecondFactorSetUp(me)
   const isSignedIn = signedOut ? false : me && true
   useEffect(() => {
@@ -35,7 +37,7 @@ export function SessionGate({ children }: { children: ReactNode }) {
     forgetSecrets()
     forgetConfirmation()
   }, [signedOut])
-  if (hasPersonChanged) return <Loading />
+  if (hasPersonChanged || isShownAgain) return <Loading />
   if (me?.passwordChangeRequired && !signedOut) return <NewPasswordPage />
   if (me && isSettingUp && !signedOut)
     return (

@@ -6,8 +6,14 @@ import { ErrorText } from '#parts/load-states.tsx'
 import { t } from '#strings/strings.ts'
 
 /** The layout of pages outside the console: sign-in, invitation, forced password change. */
-export function SignInLayout(props: { title: string; text?: string; wide?: boolean; children: ReactNode }) {
-  const { title, text, wide = false, children } = props
+export function SignInLayout(props: {
+  title: string
+  text?: string
+  wide?: boolean
+  below?: ReactNode
+  children: ReactNode
+}) {
+  const { title, text, wide = false, below, children } = props
   useEffect(() => {
     document.title = `${title} · ${consoleName}`
   }, [title])
@@ -31,6 +37,7 @@ export function SignInLayout(props: { title: string; text?: string; wide?: boole
           </Box>
           {children}
         </Paper>
+        {below}
       </Stack>
     </Center>
   )

@@ -9,6 +9,7 @@ import { ErrorText, Loading } from '#parts/load-states.tsx'
 import { formatMessage, t } from '#strings/strings.ts'
 import { goToProvider, openProviderWindow } from './provider.ts'
 import { CodeField } from './reauthenticate.tsx'
+import { SignInLanguage } from './sign-in-language.tsx'
 import { SignInLayout } from './sign-in-layout.tsx'
 import { canUsePasskeys, useSignInOptions } from './sign-in-options.ts'
 import { signInByPasskey } from './use-passkey.ts'
@@ -36,7 +37,11 @@ export function SignInPage({ text, onSignedIn, overPage = false }: SignInProps) 
       </Suspense>
     )
   return (
-    <SignInLayout title={t.signIn.title} {...(text !== undefined && { text })}>
+    <SignInLayout
+      title={t.signIn.title}
+      {...(text !== undefined && { text })}
+      below={overPage ? undefined : <SignInLanguage />}
+    >
       <form
         onSubmit={(event) => {
           event.preventDefault()

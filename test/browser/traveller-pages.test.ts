@@ -7,6 +7,7 @@ import { qrSvg } from '@dealer-esim/gateway/esims/qr/qr-picture.ts'
 import type { InstallCodes, TravellerEsim } from '@dealer-esim/gateway/esims/qr/traveller-esim.ts'
 import { travellerMailOf } from '@dealer-esim/gateway/esims/sends/compose-mail.ts'
 import { DOCS_ICON } from '@dealer-esim/gateway/http/public/docs/docs-style.ts'
+import { cardPage } from '@dealer-esim/gateway/http/public/traveller/card-page.ts'
 import { devicesPage } from '@dealer-esim/gateway/http/public/traveller/devices-page.ts'
 import { endedPage } from '@dealer-esim/gateway/http/public/traveller/ended-pages.ts'
 import { installPage } from '@dealer-esim/gateway/http/public/traveller/install-page.ts'
@@ -55,6 +56,8 @@ const PHONES = {
   desktop: phoneOf({}),
 }
 const colours = brandColours('#f5b800')
+/** 105 × 148 mm at 96 pixels an inch. */
+const A6_PIXELS = { width: 397, height: 559 }
 
 function readerOf(tag: string, phone: keyof typeof PHONES): Reader {
   const languages = [...getLanguages().values()]
@@ -85,6 +88,7 @@ const PAGES = {
   status: (reader: Reader) => statusPage(reader, ESIM),
   replaced: (reader: Reader) => endedPage(reader, { kind: 'REPLACED', esim: ESIM }),
   devices: (reader: Reader) => devicesPage(reader),
+  card: (reader: Reader) => cardPage(reader, 'token', ESIM, CODES),
 }
 
 /** The travellers' pages in a browser, under their policy. */
@@ -165,6 +169,7 @@ describe.skipIf(!isBrowserAvailable())('a traveller’s page in a browser', () =
     ['en', 'install'],
     ['en', 'status'],
     ['en', 'devices'],
+    ['en', 'card'],
     ['ar', 'install'],
     ['he', 'replaced'],
   ] as const)('in %s has no accessibility violations and breaks no rule of its policy: %s', async (tag, kind) => {
@@ -208,6 +213,8 @@ describe.skipIf(!isBrowserAvailable())('a traveller’s page in a browser', () =
     await page.getByRole('button', { name: 'Copy: Activation code' }).click()
     await page.getByText('Copied').waitFor()
     expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(MATCHING_ID)
+    await page.getByRole('button', { name: /^Copy: Confirmation code/ }).click()
+    await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toBe('4711-0000')
     await context.close()
   })
 
@@ -230,6 +237,44 @@ describe.skipIf(!isBrowserAvailable())('a traveller’s page in a browser', () =
     await page.emulateMedia({ media: 'print' })
     expect(await decode(page.locator('.paper img'))).toBe(AC)
     expect(await page.locator('.button').first().isVisible()).toBe(false)
+    await page.close()
+  })
+
+  test('prints a card in each language on one side of A6, with a QR code that decodes, in the dark too', async () => {
+    const page = await browser.newPage({ viewport: A6_PIXELS, deviceScaleFactor: 2, colorScheme: 'dark' })
+    // The browser’s own dialog would print the page while the test does.
+    await page.addInitScript('window.print = () => undefined')
+    await page.emulateMedia({ media: 'print' })
+    const faults = []
+    for (const tag of getLanguages().keys()) {
+      await page.goto(urlOf(tag, 'desktop', 'card'))
+      const { scrollHeight, scrollWidth } = await page.evaluate(() => {
+        const card = document.querySelector('.wrap')!
+        return { scrollHeight: card.scrollHeight, scrollWidth: card.scrollWidth }
+      })
+      if (scrollHeight > A6_PIXELS.height || scrollWidth > A6_PIXELS.width)
+        faults.push([tag, scrollHeight, scrollWidth])
+    }
+    expect(faults).toEqual([])
+    expect(await decode(page.locator('.scan img'))).toBe(AC)
+    const pdf = (await page.pdf({ preferCSSPageSize: true })).toString('latin1')
+    expect(pdf.match(/\/Type\s*\/Page\b/g)).toHaveLength(1)
+    expect(pdf).toMatch(/\/MediaBox\s*\[\s*0 0 29[78][.\d]* 4(19|20)/)
+    await page.close()
+  })
+
+  test('opens the print dialog with a card, and with no other page', async () => {
+    const page = await browser.newPage()
+    await page.addInitScript(() => {
+      window.print = () => void document.documentElement.setAttribute('data-printed', '')
+    })
+    for (const [kind, count] of [
+      ['install', 0],
+      ['card', 1],
+    ] as const) {
+      await page.goto(urlOf('en', 'desktop', kind))
+      expect([kind, await page.locator('[data-printed]').count()]).toEqual([kind, count])
+    }
     await page.close()
   })
 

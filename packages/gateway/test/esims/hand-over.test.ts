@@ -99,7 +99,8 @@ async function deliverMails(): Promise<void> {
 /** Opens a link as a phone's browser does. */
 async function open(url: string, headers: Record<string, string> = {}) {
   const opened = { 'Sec-Fetch-Dest': 'document', 'User-Agent': IPHONE, ...headers }
-  const answer = await fetch(new URL(new URL(url).pathname, node.baseUrl), { headers: opened })
+  const { pathname, search } = new URL(url)
+  const answer = await fetch(new URL(pathname + search, node.baseUrl), { headers: opened })
   const text = await answer.text()
   const [, language, seller] = /<html lang="([^"]+)".*<p class="brand"><bdi>([^<]*)</s.exec(text) ?? []
   return { status: answer.status, text, language, seller }
@@ -128,6 +129,11 @@ it('an order line in Japanese becomes a branded mail, a page and an installed eS
   expect(mail!.html).toContain('<html lang="ja" dir="ltr">')
   expect(mail!.html).toContain('background:#b8336a')
   expect(decodePng(mail!.pictures.qr!)).toBe(esim.ac)
+
+  const card = await open(`${esim.shareUrl}?card`, { 'Accept-Language': 'de' })
+  expect(card).toMatchObject({ status: 200, language: 'ja', seller: 'Lotus Travel' })
+  expect(card.text).toContain('このカードを持つ人は誰でも')
+  expect(await sendStatusOf(esim.transactionId)).toBe('SENT')
 
   const page = await open(esim.shareUrl, { 'Accept-Language': 'de' })
   expect(page).toMatchObject({ status: 200, language: 'ja', seller: 'Lotus Travel' })

@@ -108,6 +108,7 @@ export const TEXTS = {
   language: [],
   help: ['seller'],
   // the mail
+  cardKeep: [],
   mailSubject: ['title'],
   mailHello: ['name'],
   mailReady: [],

@@ -2,6 +2,7 @@ import { brandColours, ESIM_STATUSES } from '@dealer-esim/contract'
 import { describe, expect, it } from 'vitest'
 import { getLanguages } from '#esims/languages/traveller-language.ts'
 import type { InstallCodes, TravellerEsim } from '#esims/qr/traveller-esim.ts'
+import { cardPage } from './card-page.ts'
 import { devicesPage } from './devices-page.ts'
 import { endedPage, unknownPage } from './ended-pages.ts'
 import { installPage } from './install-page.ts'
@@ -68,6 +69,7 @@ describe('every page', () => {
     install: install(),
     status: status(),
     devices: devicesPage(reader()),
+    card: cardPage(reader(), 'token', ESIM, CODES),
     ended: endedPage(reader(), { kind: 'ENDED', esim: ESIM }),
     used: endedPage(reader(), { kind: 'USED', esim: ESIM }),
     replaced: endedPage(reader(), { kind: 'REPLACED', esim: ESIM }),
@@ -129,6 +131,36 @@ describe('the page of an eSIM that is not installed', () => {
     expect(page).toContain('<div class="card pad screen"><div class="code"><span>Confirmation code')
     expect(install({ isConfirmationCodeRequired: true })).toContain('Ask for it before you begin')
     expect(install()).not.toMatch(/confirmation code/i)
+  })
+
+  it.each([...getLanguages().keys()])(
+    'shows a known confirmation code in %s, as a code with a button to copy it',
+    (tag) => {
+      const language = getLanguages().get(tag)!
+      const page = install({ isConfirmationCodeRequired: true, confirmationCode: '4711' }, {}, { language })
+      const code = `<span>${language.texts.confirmationCode}</span><code dir="ltr" translate="no">4711</code>`
+      expect(page.split(`<div class="code">${code}`)).toHaveLength(2)
+      expect(page).toContain(`data-copy="${language.texts.copy}"`)
+      expect(page).not.toContain(language.texts.askForConfirmationCode.split('{seller}')[0])
+    },
+  )
+
+  it('is printed as a card that has the codes to type, but says of a confirmation code only whom to ask for it', () => {
+    const required = { isConfirmationCodeRequired: true, confirmationCode: '4711', kycUrl: 'https://kyc.example.com/a' }
+    const card = cardPage(reader({ phone: DESKTOP }), 'token', ESIM, { ...CODES, ...required })
+    for (const part of [
+      'src="token.svg"',
+      '>a.example.com</code>',
+      '>M</code>',
+      'Ask for it before you begin',
+      'data-print',
+    ])
+      expect(card).toContain(part)
+    for (const secret of ['4711', ESIM.iccid, 'kyc.example.com', 'LPA:']) expect(card).not.toContain(secret)
+    const plainCard = cardPage(reader(), 'token', ESIM, { ...CODES, matchingId: '' })
+    for (const absent of ['confirmation code', 'Activation code', 'who you are'])
+      expect(plainCard).not.toContain(absent)
+    expect(install()).not.toContain('data-print')
   })
 
   it('shows a known access point once, before and after the installation', () => {

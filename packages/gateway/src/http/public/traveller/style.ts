@@ -136,10 +136,58 @@ th,td{padding:6px 8px 6px 0;text-align:start;vertical-align:top;border-bottom:1p
 th{font-weight:600}
 `
 
+/**
+ * One side of A6, 105 × 148 mm, the same on a screen. Black on white, so that a thermal printer loses nothing. Follows BASE, whose
+ * colours and paper it replaces.
+ */
+const CARD = `
+:root{color-scheme:light;--ground:#d9d9d6;--card:#fff;--line:#777;--ink:#000;--soft:#000;--accent-text:#000;--edge:#000;--tint:#fff}
+body{font-size:7.5pt;line-height:1.25}
+.wrap{width:105mm;max-width:100%;min-height:148mm;margin:8mm auto;padding:4mm 6mm 3mm;background:#fff;color:#000}
+main.one{display:grid;max-width:none;gap:1.5mm}
+.top.top{min-height:9mm;gap:2.5mm;margin-bottom:1.5mm}
+.logo,.letter{height:9mm}
+.letter{width:9mm;border-radius:2mm}
+.brand{font-size:12pt}
+.what,.what.many{flex-wrap:nowrap;gap:3mm;padding:1.5mm 0;border-block:.3mm dashed var(--line)}
+.flag{width:12mm;height:8mm;border-radius:1mm}
+h1{font-size:13pt;line-height:1.1}
+h1 span{font-size:9.5pt;line-height:1.2}
+.what dl{flex:none;max-width:38%;text-align:end}
+dt,dd small{font-size:7pt}
+dd{font-size:8.5pt;line-height:1.25}
+.scan{display:grid;grid-template-columns:44mm minmax(0,1fr);gap:2mm;align-items:center}
+.scan img{width:44mm;height:44mm;background:#fff}
+.scan div{display:grid;gap:1mm}
+h2{font-size:10pt;line-height:1.2}
+.path b{display:block}
+.must{padding:.5mm 1.5mm;border:.3mm solid var(--ink);font-size:7pt;font-weight:700}
+.must+.steps .pic{display:none}
+.steps{display:grid;grid-template-columns:repeat(3,minmax(0,1fr));gap:2mm}
+.steps li,.path,.codes,footer{font-size:7pt}
+.pic{width:8mm;height:8mm;margin-bottom:.5mm;border:.25mm solid var(--line);border-radius:2mm}
+h3{font-size:7.5pt;line-height:1.2}
+code{display:inline;padding:0;border:0;background:none;font-size:7pt}
+footer{margin:1.5mm 0 0;padding:1mm 0 0;border-top:.3mm solid var(--ink)}
+footer h2{margin:0;font-size:8.5pt}
+.who{margin:0;gap:0 3mm}
+.who li,.who a{min-height:0;gap:1mm}
+.who a{color:inherit;text-decoration:none}
+.i{width:3mm;height:3mm}
+.legal a{display:none}
+.legal span{margin:0;line-height:1.3}
+@media print{
+@page{size:105mm 148mm;margin:0}
+body{background:#fff}
+.wrap{width:105mm;max-width:none;min-height:0;margin:0}
+}
+`
+
 /** The style sheet of each kind of page, which carries only what it needs. Narrow screens and paper, in BASE, come last. */
 export const SHEETS = {
   install: INSTALL + BASE,
   status: STATUS + BASE,
   message: MESSAGE + BASE,
   table: TABLE + BASE,
+  card: BASE + CARD,
 } as const

@@ -3,8 +3,8 @@ import type { Brand } from '#brands/brand.ts'
 import type { TextName, Values } from '#esims/languages/texts.ts'
 import { fill, type Language } from '#esims/languages/traveller-language.ts'
 import { escapeHtml } from '../escape-html.ts'
-import { COPY_SCRIPT } from './copy-script.ts'
 import { icon, symbolsFor } from './icons.ts'
+import { PAGE_SCRIPT } from './page-script.ts'
 import type { Phone } from './phone.ts'
 import { brandSheet, SHEETS } from './style.ts'
 
@@ -48,12 +48,14 @@ export interface PageParts {
   footer?: string
   /** Kept in the links that change the language: `?devices&lang=de`. */
   query?: string
+  /** Opens the print dialog. */
+  isPrinted?: boolean
 }
 
 /** A whole page: header with the seller and the languages, content, help. It works without its script. */
 export function renderPage(
   reader: Reader,
-  { title, main, columns, sheet, footer = '', query = '' }: PageParts,
+  { title, main, columns, sheet, footer = '', query = '', isPrinted = false }: PageParts,
 ): string {
   const { language, seller, brand } = reader
   const body = `<div class="wrap">
@@ -74,10 +76,10 @@ ${brand.icon === undefined ? '<link rel="icon" href="../docs/icon.svg" type="ima
 <style>${brandSheet(brand.colours)}</style>
 <style>${SHEETS[sheet]}</style>
 </head>
-<body data-copy="${plain(reader, 'copy')}" data-copied="${plain(reader, 'copied')}">
+<body data-copy="${plain(reader, 'copy')}" data-copied="${plain(reader, 'copied')}"${isPrinted ? ' data-print' : ''}>
 ${symbolsFor(body)}
 ${body}
-<script>${COPY_SCRIPT}</script>
+<script>${PAGE_SCRIPT}</script>
 </body>
 </html>
 `
@@ -100,7 +102,7 @@ function hashOf(text: string): string {
   return `'sha256-${createHash('sha256').update(text).digest('base64')}'`
 }
 const SHEET_HASHES = Object.values(SHEETS).map(hashOf)
-const SCRIPT_HASH = hashOf(COPY_SCRIPT)
+const SCRIPT_HASH = hashOf(PAGE_SCRIPT)
 
 function header(reader: Reader, query: string): string {
   const { brand, seller, language, languages } = reader

@@ -12,6 +12,7 @@ import { type OpenedLink, openQrLink, openShareLink } from '#esims/qr/traveller-
 import { findHandOver } from '#esims/sends/hand-over.ts'
 import { markOpened } from '#esims/sends/mark-opened.ts'
 import { gzipLargeAnswers } from '#http/gzip.ts'
+import { cardPage } from './card-page.ts'
 import { devicesPage } from './devices-page.ts'
 import { endedPage, unknownPage } from './ended-pages.ts'
 import { installPage } from './install-page.ts'
@@ -51,7 +52,7 @@ type LinkRequest = FastifyRequest<Link>
  * `/qr/TOKEN` is the QR code of an eSIM that is ready to install: a picture, or for a browser's page load a page with other
  * ways to install it. `/qr/TOKEN.svg` and `/qr/TOKEN.png` are always the picture.
  * `/share/TOKEN` is the traveller's page, which remains after installation; `/share/TOKEN.svg` and `/share/TOKEN.png` are
- * its QR code until then.
+ * its QR code until then. `?card` of both is that page as a card to print, `?devices` the list of phones that take an eSIM.
  * A link that has ended is answered with 410 and a page of its seller, a token that never was with 404 and a page of the
  * operator. Where a picture would be the answer, the status is.
  */
@@ -68,8 +69,8 @@ export function addTravellerRoutes(app: FastifyInstance, deps: RouteDeps): void 
     const { token, format } = parseName(request.params.name)
     const { opened, owner } = await open(deps, (among) => openShareLink(among, token))
     if (format !== undefined) return sendPicture(reply, format, opened)
-    // A mail program that looks at a link before its reader does is not the reader.
-    if (opened?.kind === 'OPEN' && isPageLoad(request.headers))
+    // A mail program that looks at a link before its reader does is not the reader, nor is the dealer who prints the card.
+    if (opened?.kind === 'OPEN' && isPageLoad(request.headers) && !('card' in request.query))
       await markOpened(owner.db, readShareToken(owner.linkKey, token)!)
     return sendPage(owner, request, reply, { token, opened })
   })
@@ -117,7 +118,9 @@ function render(reader: Reader, { query }: LinkRequest, token: string, opened: O
   if (opened === undefined) return unknownPage(reader)
   if (opened.kind !== 'OPEN') return endedPage(reader, opened)
   if ('devices' in query) return devicesPage(reader)
-  return opened.codes ? installPage(reader, token, opened.esim, opened.codes) : statusPage(reader, opened.esim)
+  if (opened.codes === undefined) return statusPage(reader, opened.esim)
+  const show = 'card' in query ? cardPage : installPage
+  return show(reader, token, opened.esim, opened.codes)
 }
 
 async function readerOf(deps: LinkDeps, request: LinkRequest, opened: OpenedLink | undefined): Promise<Reader> {

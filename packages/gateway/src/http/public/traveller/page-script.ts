@@ -1,5 +1,5 @@
-/** Adds a button beside each code. Without the script one tap selects a whole code. */
-export const COPY_SCRIPT = `
+/** Adds a button beside each code, and prints a card. Without the script one tap selects a whole code. */
+export const PAGE_SCRIPT = `
 if (navigator.clipboard) for (const code of document.querySelectorAll('.code code')) {
   const button = document.createElement('button')
   const { copy, copied } = document.body.dataset
@@ -14,4 +14,5 @@ if (navigator.clipboard) for (const code of document.querySelectorAll('.code cod
   }
   code.after(button)
 }
+if ('print' in document.body.dataset) window.print()
 `

@@ -4,6 +4,7 @@ import { FileInput, Table, Text, Textarea } from '@mantine/core'
 import { useEffect, useState } from 'react'
 import { type FileAnswers, FileQuestion } from '#api/file-question.tsx'
 import { upload } from '#api/upload.ts'
+import { BrandSelect } from '#brands/brand-select.tsx'
 import { PackageName } from '#catalogue/package-name.tsx'
 import { Dialog } from '#parts/dialog.tsx'
 import { ErrorText } from '#parts/load-states.tsx'
@@ -22,7 +23,9 @@ export default function SendMany({ esims, onClose }: SendManyProps) {
   // As they were chosen: a send changes the list behind the dialog.
   const [{ targets, skipped }] = useState(() => chooseTargets(esims))
   const { list, failure, isReading, take, answer } = useTravellerList()
-  const { results, given, isSending, send } = useSends()
+  const [brand, setBrand] = useState('')
+  const { results, given, isSending, send } = useSends(brand)
+  const [tenantId, ...otherTenants] = new Set(targets.map((esim) => esim.tenantId))
   const { pairs, left, taken } = pairsOf(targets, list?.lines ?? [], given)
   const open = pairs.filter((pair) => pair.fault === null && results[pair.key]?.isOver !== true)
   const isRepeat = open.length > 0 && open.every(({ key }) => results[key] !== undefined)
@@ -73,6 +76,7 @@ export default function SendMany({ esims, onClose }: SendManyProps) {
         disabled={isSending}
         onChange={take}
       />
+      {tenantId !== undefined && otherTenants.length === 0 && <BrandSelect tenantId={tenantId} onChange={setBrand} />}
       {failure && <ErrorText>{failure}</ErrorText>}
       {list?.refusal && <ErrorText>{list.refusal}</ErrorText>}
       {list?.question && <FileQuestion question={list.question} onAnswer={answer} />}

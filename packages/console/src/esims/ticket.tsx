@@ -4,6 +4,7 @@ import { IconCheck, IconCopy, IconMail, IconPrinter, IconShare } from '@tabler/i
 import { type FormEvent, type ReactNode, useEffect, useState } from 'react'
 import { call } from '#api/call-api.ts'
 import { useChange } from '#api/use-api.ts'
+import { BrandSelect } from '#brands/brand-select.tsx'
 import { PackageFlag } from '#catalogue/package-name.tsx'
 import { packageTitle } from '#catalogue/package-title.ts'
 import { formFields } from '#parts/form-values.ts'
@@ -73,19 +74,25 @@ export function Ticket({ path, profile, recipient }: TicketProps) {
                 w={176}
                 h={176}
               />
-              <div className="no-print">
-                <Hint size="xs">{t.esims.scan}</Hint>
-              </div>
+              <Hint size="xs">{t.esims.scan}</Hint>
             </div>
             <div className="ticket-hand">
               <ShareUrl url={link.shareUrl} />
-              <ForPaper url={link.shareUrl} />
               {link.isMailPossible && <SendForm {...{ path, profile, recipient }} />}
               <Progress profile={profile} />
-              <Group gap="xs" className="no-print">
-                <Button variant="default" leftSection={<IconPrinter size={16} />} onClick={() => window.print()}>
-                  {t.esims.print}
-                </Button>
+              <Group gap="xs">
+                {!isInstalled(profile) && (
+                  <Button
+                    component="a"
+                    href={`${link.shareUrl}?card`}
+                    target="_blank"
+                    rel="noreferrer"
+                    variant="default"
+                    leftSection={<IconPrinter size={16} />}
+                  >
+                    {t.esims.print}
+                  </Button>
+                )}
                 <ShareButton url={link.shareUrl} />
               </Group>
             </div>
@@ -123,7 +130,7 @@ function useShareLink(path: string, { esimStatus, smdpStatus }: ProfileRow) {
 
 function ShareUrl({ url }: { url: string }) {
   return (
-    <Group gap="xs" align="end" wrap="nowrap" className="no-print">
+    <Group gap="xs" align="end" wrap="nowrap">
       <TextInput className="grow" label={t.esims.link} value={url} readOnly data-value={t.esims.link} />
       <CopyButton value={url} timeout={2_000}>
         {({ copied, copy }) => (
@@ -140,18 +147,6 @@ function ShareUrl({ url }: { url: string }) {
         )}
       </CopyButton>
     </Group>
-  )
-}
-
-/** What the traveller reads on paper: the whole link, what to do, and who sold it. */
-function ForPaper({ url }: { url: string }) {
-  const { tenant } = useSession()
-  return (
-    <div className="ticket-paper">
-      <p>{t.esims.paperSteps}</p>
-      <p>{url}</p>
-      <p>{tenant?.clientName}</p>
-    </div>
   )
 }
 
@@ -183,8 +178,8 @@ function SendForm({ path, profile, recipient }: TicketProps) {
   const hasIt = traveller !== null && sendStatus !== 'FAILED' && (recipient === undefined || sentTo !== undefined)
   function submit(event: FormEvent<HTMLFormElement>): void {
     event.preventDefault()
-    const { email = '', name } = formFields(event.currentTarget)
-    const body = { email, transactionId, ...(name !== undefined && { name }) }
+    const { email = '', ...rest } = formFields(event.currentTarget)
+    const body = { email, ...rest, transactionId }
     send.mutate(
       { method: 'POST', path: `${path}/share-link/mail`, body },
       {
@@ -196,7 +191,7 @@ function SendForm({ path, profile, recipient }: TicketProps) {
     )
   }
   return (
-    <form className="no-print" aria-label={t.esims.sendLink} onSubmit={submit}>
+    <form aria-label={t.esims.sendLink} onSubmit={submit}>
       <Group gap="xs" align="end" className="ticket-send">
         <TextInput
           className="grow"
@@ -217,6 +212,7 @@ function SendForm({ path, profile, recipient }: TicketProps) {
           maxLength={254}
           autoComplete="off"
         />
+        <BrandSelect tenantId={profile.tenantId} />
         <Button
           type="submit"
           variant={hasIt || isOnItsWay ? 'default' : 'filled'}
@@ -236,7 +232,7 @@ function SendForm({ path, profile, recipient }: TicketProps) {
 function Progress({ profile }: { profile: ProfileRow }) {
   const { sendStatus, sentAt, traveller } = profile
   return (
-    <Group gap="md" role="status" className="ticket-progress no-print" data-sent={sendStatus}>
+    <Group gap="md" role="status" className="ticket-progress" data-sent={sendStatus}>
       {sendStatus !== null && (
         <StatusMark tone={sendStatus === 'FAILED' ? 'bad' : sendStatus === 'QUEUED' ? 'busy' : 'ok'}>
           {formatMessage(t.esims.sendStatuses[sendStatus], { time: formatTime(sentAt ?? '') })}

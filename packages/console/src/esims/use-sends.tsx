@@ -15,8 +15,9 @@ const WATCHES_MAX = 20
 /**
  * Sends one line after another, each under its own key. A repeat with the same key sends nothing and answers the present status,
  * so a line without an answer is repeated, and those on their way are watched, in the same way.
+ * @param brand under which they are sent; empty: the default one
  */
-export function useSends() {
+export function useSends(brand: string) {
   const client = useQueryClient()
   const [results, setResults] = useState<Record<string, Result>>({})
   const [given, setGiven] = useState<Given>(new Map())
@@ -25,7 +26,7 @@ export function useSends() {
   async function sendOne(pair: Pair): Promise<SendStatus | undefined> {
     if (!keys.current.has(pair.key)) keys.current.set(pair.key, newKey())
     try {
-      const sendStatus = await post(pair, keys.current.get(pair.key)!)
+      const sendStatus = await post(pair, keys.current.get(pair.key)!, brand)
       take(pair, sendStatus)
       return sendStatus
     } catch (error) {
@@ -61,7 +62,7 @@ export function useSends() {
       for (const pair of open) {
         const transactionId = keys.current.get(pair.key)
         if (transactionId === undefined) continue
-        const sendStatus = await post(pair, transactionId).catch(() => 'QUEUED' as const)
+        const sendStatus = await post(pair, transactionId, brand).catch(() => 'QUEUED' as const)
         if (sendStatus === 'QUEUED') still.push(pair)
         else take(pair, sendStatus)
       }
@@ -80,9 +81,15 @@ export function useSends() {
   return { results, given, isSending, send }
 }
 
-async function post({ esim, email, name }: Pair, transactionId: string): Promise<SendStatus> {
+async function post({ esim, email, name }: Pair, transactionId: string, brand: string): Promise<SendStatus> {
   const path = `/tenants/${esim!.tenantId}/profiles/${esim!.profileId}/share-link/mail`
-  const body = { email, transactionId, onlyUnsent: true, ...(name !== null && { name }) }
+  const body = {
+    email,
+    transactionId,
+    onlyUnsent: true,
+    ...(name !== null && { name }),
+    ...(brand !== '' && { brand }),
+  }
   return (await call<{ sendStatus: SendStatus }>('POST', path, { body })).sendStatus
 }
 

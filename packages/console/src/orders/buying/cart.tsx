@@ -4,6 +4,7 @@ import { ActionIcon, Alert, Button, Group, NumberInput, TextInput } from '@manti
 import { IconMinus, IconPlus, IconX } from '@tabler/icons-react'
 import { type FormEvent, type KeyboardEvent, type ReactNode, type RefObject, useEffect, useRef, useState } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'
+import { BrandSelect } from '#brands/brand-select.tsx'
 import { packageTitleText } from '#catalogue/package-title.ts'
 import { formFields } from '#parts/form-values.ts'
 import { formatMoney } from '#parts/format.ts'
@@ -57,8 +58,8 @@ export function Cart({ tenantId, transactionId, lines, isMailPossible, onChange,
   }
   function buy(event: FormEvent<HTMLFormElement>) {
     event.preventDefault()
-    const { email, name } = formFields(event.currentTarget)
-    const deliverTo = email === undefined ? undefined : { email, ...(name !== undefined && { name }) }
+    const { email, ...traveller } = formFields(event.currentTarget)
+    const deliverTo = email === undefined ? undefined : { email, ...traveller }
     const packageInfoList = lines.map(({ offer, count, days }) => ({
       ...{ packageCode: offer.packageCode, count },
       ...(days !== undefined && { periodNum: days }),
@@ -103,7 +104,7 @@ export function Cart({ tenantId, transactionId, lines, isMailPossible, onChange,
           />
         ))}
         <form className="panel-part purchase-sums" onSubmit={buy}>
-          {isMailPossible && count === 1 && <Traveller />}
+          {isMailPossible && count === 1 && <Traveller tenantId={tenantId} />}
           <dl>
             <Sum name={t.wallet.balance} value={balance} currency={currencyCode} />
             <Sum name={t.portal.balanceAfter} value={after} currency={currencyCode} />
@@ -164,7 +165,7 @@ function PurchaseBar({ of: card, children }: { of: RefObject<HTMLElement | null>
 }
 
 /** The traveller to whom the eSIM is sent automatically. Several eSIMs go to several travellers, who are named later. */
-function Traveller() {
+function Traveller({ tenantId }: { tenantId: string }) {
   const [name, setName] = useState('')
   return (
     <fieldset className="purchase-traveller">
@@ -190,6 +191,7 @@ function Traveller() {
           onKeyDown={goOnWithEnter}
         />
       </Group>
+      <BrandSelect tenantId={tenantId} />
       <Hint size="xs">{t.portal.travellerText}</Hint>
     </fieldset>
   )

@@ -252,6 +252,7 @@ it('a traveller is found by the exact address and is in lists and files, only fo
   const [email, name] = ['found@traveller.test', 'Found Traveller']
   const dealer = await signIn('DEALER_STAFF', tenantId)
   const path = `/tenants/${tenantId}/profiles/${esim.esimTranNo}/share-link/mail`
+  expect((await dealer.call('POST', path, { email, name, brand: 'unknown' })).body.code).toBe('200018')
   expect((await dealer.call('POST', path, { email, name })).body).toEqual({ sendStatus: 'QUEUED' })
   const again = await dealer.call('POST', path, { email: 'other@traveller.test', onlyUnsent: true })
   expect(again).toMatchObject({ status: 409, body: { code: 'ALREADY_SENT' } })
@@ -283,6 +284,7 @@ it('an order says to whom it is sent before its eSIM is there, only to people wh
   const { dealer, person, home } = await dealerWith(100)
   const deliverTo = { email: 'mei@traveller.test', name: 'Mei Tanaka' }
   const place = (more: object) => person.call('POST', `${home}/orders`, { ...order('to-mei'), ...more })
+  expect((await place({ deliverTo: { ...deliverTo, brand: 'unknown' } })).body.code).toBe('200018')
   const path = `${home}/orders/${(await place({ deliverTo })).body.orderNo}`
   // A repeat with another address changes nothing.
   await place({ deliverTo: { email: 'other@traveller.test' } })

@@ -5,7 +5,7 @@ import { PICTURE_SIZE_MAX_BYTES } from '#brands/draw-picture.ts'
 import { listBrands } from '#brands/list-brands.ts'
 import { deleteBrand, type PictureFiles, putBrand } from '#brands/put-brand.ts'
 import { EVERY_ROLE, type Route, route, TENANT_ADMINS } from '../kernel/route.ts'
-import { CLOSED, done, nullable, tenantParams, uuid } from '../kernel/route-schemas.ts'
+import { brandName, CLOSED, done, nullable, tenantParams, uuid } from '../kernel/route-schemas.ts'
 
 /** In base64, three pictures of the largest size and the texts. */
 export const BODY_SIZE_MAX_BYTES = 3 * 1024 * 1024
@@ -38,7 +38,7 @@ export const pictures = Type.Optional(
   ),
 )
 
-const brandParams = Type.Object({ tenantId: uuid(), brand: Type.String({ pattern: '^[a-z0-9-]{1,32}$' }) }, CLOSED)
+const brandParams = Type.Object({ tenantId: uuid(), brand: brandName() }, CLOSED)
 
 export const brandRoutes: Route[] = [
   route({

@@ -22,6 +22,7 @@ import { isEmailAddress } from '#tenants/tenant-settings.ts'
 import { type ListQuery, listRoutes } from '../kernel/list-routes.ts'
 import { type Context, EVERY_ROLE, type Route, route, TENANT_STAFF } from '../kernel/route.ts'
 import {
+  brandName,
   CLOSED,
   done,
   entryNo,
@@ -93,7 +94,11 @@ const codes = Type.Object({
 export type ProfileCodes = Static<typeof codes>
 
 /** A traveller in the body of a request. */
-export const traveller = { email: line(EMAIL_LENGTH_MAX, 3), name: Type.Optional(line(TRAVELLER_NAME_LENGTH_MAX)) }
+export const traveller = {
+  email: line(EMAIL_LENGTH_MAX, 3),
+  name: Type.Optional(line(TRAVELLER_NAME_LENGTH_MAX)),
+  brand: Type.Optional(brandName()),
+}
 
 /** Refuses an eSIM that another person has sent since the list of eSIMs was read. */
 const onlyUnsent = Type.Optional(Type.Literal(true, { description: 'Refuse an eSIM that was sent already' }))

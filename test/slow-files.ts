@@ -33,6 +33,7 @@ const SLOW: Record<string, number> = {
   'packages/gateway/test/platform/deployment/start.test.ts': 40,
   'packages/gateway/test/suppliers/after-sale.deployment.test.ts': 40,
   'packages/gateway/test/http/dealer/fuzz.test.ts': 20,
+  'packages/gateway/test/lib/every-statement.test.ts': 20,
   'packages/gateway/test/platform/deployment/backup.test.ts': 20,
   'test/sdks/conformance.deployment.test.ts': 60,
   'test/sdks/packages.deployment.test.ts': 60,

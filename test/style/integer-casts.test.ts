@@ -3,7 +3,7 @@ import { listFiles, readLines } from './repository.ts'
 
 /*
  * A PostgreSQL integer ends at 2 147 483 647, which is 214 748.36 of money. A parameter that is cast to one must be bounded
- * by our own code. packages/gateway/test/harness/databases/parameter-types.ts finds those that PostgreSQL itself makes
+ * by our own code. packages/gateway/test/harness/databases/examine-statement.ts finds those that PostgreSQL itself makes
  * integers.
  */
 

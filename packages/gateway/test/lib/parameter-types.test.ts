@@ -2,7 +2,8 @@ import { execFileSync } from 'node:child_process'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
-import { findOverflows, findUntyped, recordedTexts } from '../harness/databases/parameter-types.ts'
+import { findOverflows, findUntyped } from '../harness/databases/examine-statement.ts'
+import { recordedTexts } from '../harness/databases/parameter-types.ts'
 
 /* Tests the check of statement parameters itself, on wrong and right statements. */
 

@@ -9,13 +9,23 @@ import { type Frame, UNBRANDED } from './docs-page.ts'
  */
 export function markdownPage(page: DocsPage, files: DocsFiles): string {
   const address = markdownAddress(page)
+  let isCode = false
   // Links may span lines. What looks like one in a code block stays.
-  const parts = readPage(page, files.audience).split(/^( *```[\s\S]*?^ *```)/m)
+  const parts: { isCode: boolean; lines: string[] }[] = []
+  for (const line of readPage(page, files.audience).split('\n')) {
+    const isFence = /^ *```/.test(line)
+    if (parts.length === 0 || (isFence && !isCode)) parts.push({ isCode: isFence, lines: [] })
+    parts.at(-1)!.lines.push(line)
+    if (!isFence) continue
+    isCode = !isCode
+    if (!isCode) parts.push({ isCode: false, lines: [] })
+  }
   return parts
-    .map((part, at) =>
-      at % 2 === 1 ? part : part.replace(LINK, (link, mark, text, href) => relinked(link, { mark, text, href })),
-    )
-    .join('')
+    .map(({ isCode: isBlock, lines }) => {
+      const part = lines.join('\n')
+      return isBlock ? part : part.replace(LINK, (link, mark, text, href) => relinked(link, { mark, text, href }))
+    })
+    .join('\n')
 
   function relinked(link: string, { mark, text, href }: Record<'mark' | 'text' | 'href', string>): string {
     if (/^[a-z][a-z0-9+.-]*:/i.test(href)) return link

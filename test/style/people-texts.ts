@@ -88,8 +88,8 @@ function isCode(text: string): boolean {
 }
 
 const CODE: readonly RegExp[] = [
-  /^\s*(select|insert|update|delete|with|create|alter|lock|set|case|coalesce|exists|and|or|where|order by|unnest|left join|on conflict|filter|least|npm run|sandbox|wallet adjust|recovery decide|passkey sign-in|provider sign-in|known browser|confirmation of) ?[ (]/,
-  /[a-z]_[a-z]+( [<>=]|\.)|\b(is not null|is null|order by|for update|= any)\b|::(text|uuid|bigint|int|float8|date)|interval '|\$\d|excluded\.|json_build|date_trunc\(/,
+  /^\s*(select|insert|update|delete|with|create|alter|lock|set|case|coalesce|exists|and|or|where|order by|unnest|left join|on conflict|filter|least|npm run|sandbox|wallet adjust|recovery decide|passkey (sign-in|confirmation|registration)|provider (sign-in|confirmation)|console list|attachment;|orders o|esim_status in|jsonb_build_array|known browser|confirmation of) ?[ (]/,
+  /[a-z]_[a-z]+( [<>=]|\.)|\b(is not null|is null|order by|for update|= any)\b|::(text|uuid|bigint|int|float8|date)|interval '|\$\d|excluded\.|json_build|sum\(|_status in |_hash in |\{amount\} as amount|^\{\w+\} (days|countries)$|^job\.|^--|\} milliseconds$|^status \{Math|date_trunc\(/,
   /^, and $|^openid |^checked the ledger$|^<|^\w+="|@mail\.|color|style=|charset=|-src |max-age|'(none|self)'|camera=|font-family/,
   /^\w+\.\w+$|^[a-z_.]+(, [a-z_.]+){3,}$|^\{[A-Z]+\} (and|order by) |^\{where\} |RECORDED|restored-/,
 ]
@@ -105,7 +105,7 @@ function isForPeople(node: Text, text: string): boolean {
   for (let child: ts.Node = node, parent = node.parent; parent; child = parent, parent = parent.parent) {
     if (ts.isBinaryExpression(parent) && /^[=!]==$/.test(parent.operatorToken.getText())) return false
     if (ts.isElementAccessExpression(parent) && parent.argumentExpression === child) return false
-    if (ts.isCaseClause(parent)) return false
+    if (ts.isCaseClause(parent) && parent.expression === child) return false
     if (ts.isTemplateSpan(parent)) isInText = true
     if (ts.isVariableDeclaration(parent) && TABLES.test(parent.name.getText())) return isLine
     if (ts.isPropertyAssignment(parent)) {
@@ -124,5 +124,7 @@ function isForPeople(node: Text, text: string): boolean {
   }
   if (SENTENCE.test(text) || GREETING.test(text)) return true
   const words = text.match(/(?<![\w{])[a-z]{2,}(?![\w}])/g) ?? []
-  return isInText ? words.length >= 2 : isLine && words.length >= 3
+  const hasValue = text.includes('{')
+  if (isInText) return words.length >= 2
+  return isLine && (hasValue ? words.join('').length >= 4 : words.length >= 3)
 }

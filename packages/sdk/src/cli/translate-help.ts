@@ -53,8 +53,8 @@ export function translateHelp(command: Command, texts: Texts): void {
     optionDescription: (option) => withWords(new Help().optionDescription(option)),
     argumentDescription: (argument) => withWords(new Help().argumentDescription(argument)),
   })
-  for (const show of emitterOf(command).listeners('afterHelp')) {
-    emitterOf(command).off('afterHelp', show as () => void)
+  for (const show of eventsOf(command).listeners('afterHelp')) {
+    eventsOf(command).off('afterHelp', show as () => void)
     command.on('afterHelp', (context: HelpContext) => {
       show({ ...context, write: (text: string) => context.write(translateLines(text, translate)) })
     })
@@ -78,8 +78,8 @@ export function translation(texts: Texts, text: string): string | undefined {
   return undefined
 }
 
-/** A command is an emitter, which its types hide. */
-function emitterOf(command: Command): EventEmitter {
+/** Every command is one; commander's types have only its own part of the interface. */
+function eventsOf(command: Command): EventEmitter {
   return command as unknown as EventEmitter
 }
 
@@ -94,7 +94,7 @@ function describedParts({ options, registeredArguments }: Command): (Option | Ar
 /** Every text of the help of a command and of those below it, as translations are keyed. */
 export function helpTexts(command: Command): string[] {
   const after: string[] = []
-  emitterOf(command).emit('afterHelp', { command, error: false, write: (text: string) => after.push(text) })
+  eventsOf(command).emit('afterHelp', { command, error: false, write: (text: string) => after.push(text) })
   const own = [command.description(), ...describedParts(command).map(({ description }) => description)]
   const lines = after.flatMap(linesOf).map(({ text }) => text)
   const found = [...own, ...lines].filter(isForPeople)

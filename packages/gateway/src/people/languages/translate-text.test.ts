@@ -28,17 +28,28 @@ describe('a text is translated', () => {
     ['Your balance is low. Somebody typed this.', '余额不足。Somebody typed this.'],
   ])('with its values: %s', (english, chinese) => expect(translate(english)).toBe(chinese))
 
-  it.each(['', 'Somebody typed this.', 'The plan', ' has no such rule.', 'The planhas no such rule.'])(
+  it.each(['', 'Somebody typed this.', 'The plan', ' has no such rule.', 'The plan was no such rule.'])(
     'only if it is known: “%s” stays',
     (text) => expect(translate(text)).toBe(text),
   )
 
-  it('in linear time, whoever wrote the text', () => {
+  it('in linear time, also if a stranger wrote it', () => {
     const worst = `The plan ${'The health check failed: From a to '.repeat(3_000)}`
     const start = performance.now()
     for (const text of [worst, worst.slice(0, 4_000), 'From '.repeat(799), ' to '.repeat(999)]) translate(text)
     expect(performance.now() - start).toBeLessThan(200)
   })
+})
+
+describe('the Chinese of the gateway', () => {
+  const { translate } = peopleLanguage('zh-Hans')
+  it.each([
+    ['There is no price plan Gold.', '没有价格方案 Gold。'],
+    ['This top-up request has already been confirmed. Nothing was changed.', '此充值申请已被确认。未做任何更改。'],
+    ['The balance would be -3.00, but it must stay within ±9,000.00.', '余额将为 -3.00，但必须保持在 ±9,000.00 之内。'],
+    ['Your top-up was credited: 100.00 USD, reference INV-1.', '您的充值已入账：100.00 USD，编号 INV-1。'],
+    ['Lotus asks about order #12: Please cancel. Thank you.', 'Lotus 咨询订单 #12：Please cancel. Thank you.'],
+  ])('composes “%s” again with its values', (english, chinese) => expect(translate(english)).toBe(chinese))
 })
 
 describe('the language of a person', () => {

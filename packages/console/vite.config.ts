@@ -36,7 +36,7 @@ export default defineConfig(({ command }) => ({
             // What the sign-in page needs. It loads nothing else.
             {
               name: 'sign-in',
-              test: /node_modules[\\/]@mantine[\\/](notifications|core[\\/]esm[\\/]core)[\\/]|src[\\/](api[\\/]|layout[\\/]front-door|people[\\/]sign-in[\\/]sign-in|brands[\\/]shown-brand|parts[\\/](load-states|notify))/,
+              test: /node_modules[\\/]@mantine[\\/](notifications|core[\\/]esm[\\/]core)[\\/]|src[\\/](api[\\/]|layout[\\/]front-door|people[\\/](sign-in[\\/]sign-in|account[\\/]sign-in-language)|brands[\\/]shown-brand|parts[\\/](load-states|notify))/,
             },
             { name: 'router', test: /node_modules[\\/]@tanstack[\\/]/ },
             // What every page of the console needs: the frame, lists, dialogs and the names of things.

@@ -2,10 +2,10 @@ import { ActionIcon, Menu, useComputedColorScheme, useMantineColorScheme } from 
 import { IconUserCircle } from '@tabler/icons-react'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import { timeZone } from '#parts/zone.ts'
 import { LanguageItems, TimeZoneDialog } from '#people/account/language-menu.tsx'
 import { useSession } from '#people/sign-in/session.ts'
 import { formatMessage, t } from '#strings/strings.ts'
+import { timeZone } from '#strings/zone.ts'
 import { signOutHere } from './sign-out.ts'
 
 /** The account menu. A separate chunk, because the first page is drawn without it. */

@@ -6,8 +6,8 @@ import { getPrivateFile } from '#api/download.ts'
 import { useChange } from '#api/use-api.ts'
 import { notifyError } from '#parts/notify.ts'
 import { useFilters } from '#parts/use-filters.ts'
-import { timeZone } from '#parts/zone.ts'
 import { formatMessage, t } from '#strings/strings.ts'
+import { timeZone } from '#strings/zone.ts'
 import { useDensity } from './density.ts'
 
 export interface ColumnName {

@@ -1,6 +1,6 @@
 import { isDay } from '@dealer-esim/contract'
 import { formatDay, formatTime } from '#parts/format.ts'
-import { localDay, momentOf } from '#parts/zone.ts'
+import { localDay, momentOf } from '#strings/zone.ts'
 
 /** Named periods, so that a saved view or a shared link moves with the days. */
 export const PERIODS = ['today', 'yesterday', 'last7', 'last30', 'month'] as const

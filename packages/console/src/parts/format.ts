@@ -1,6 +1,6 @@
 import { type ReadableVolume, readPartOf, readVolume } from '@dealer-esim/contract'
 import { locale } from '#strings/strings.ts'
-import { localTime, timeZone } from './zone.ts'
+import { localTime, timeZone } from '#strings/zone.ts'
 
 const UNITS_PER_WHOLE = 10_000
 

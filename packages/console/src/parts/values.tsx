@@ -3,8 +3,8 @@ import { IconCheck, IconCopy } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
 import { createContext, type ReactNode, useContext } from 'react'
 import { formatMessage, t } from '#strings/strings.ts'
+import { timeZone } from '#strings/zone.ts'
 import { formatDateTime, formatRelativeTime, formatTime, formatTimeExactly, moneyParts } from './format.ts'
-import { timeZone } from './zone.ts'
 
 /** A time: short, relative, or to the millisecond. The full time is shown on hover. */
 export function Timestamp(props: { time: string | null | undefined; format?: 'relative' | 'exact' }) {

@@ -9,9 +9,9 @@ import { formatDay, formatMoney, formatMoneyShort, formatTime } from '#parts/for
 import { ErrorText } from '#parts/load-states.tsx'
 import { Card } from '#parts/page.tsx'
 import { Amount, Facts, Timestamp } from '#parts/values.tsx'
-import { timeZone } from '#parts/zone.ts'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
 import { formatMessage, t } from '#strings/strings.ts'
+import { timeZone } from '#strings/zone.ts'
 import { supplierPage } from './supplier-paths.ts'
 
 const REFRESH_MS = 60_000

@@ -6,9 +6,9 @@ import { useApi, useChange } from '#api/use-api.ts'
 import { ChangeDialog } from '#parts/dialog.tsx'
 import { Card } from '#parts/page.tsx'
 import { Hint, Status, Timestamp } from '#parts/values.tsx'
-import { localTime, momentOf } from '#parts/zone.ts'
 import { canEdit, useSession } from '#people/sign-in/session.ts'
 import { formatMessage, t } from '#strings/strings.ts'
+import { localTime, momentOf } from '#strings/zone.ts'
 
 const REFRESH_MS = 1_000
 

@@ -3,9 +3,9 @@ import { Menu, Select } from '@mantine/core'
 import { IconCheck } from '@tabler/icons-react'
 import { useChange } from '#api/use-api.ts'
 import { ChangeDialog } from '#parts/dialog.tsx'
-import { timeZone } from '#parts/zone.ts'
 import { rememberReader } from '#strings/reader.ts'
 import { formatMessage, language, languages, nameOfLanguage, t } from '#strings/strings.ts'
+import { timeZone } from '#strings/zone.ts'
 import { useSession } from '../sign-in/session.ts'
 
 /** The languages in the account menu, each by its own name. The page is loaded again, because modules read texts when they are loaded. */

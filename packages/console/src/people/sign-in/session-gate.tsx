@@ -4,11 +4,11 @@ import { isSignedOut, isTestMode } from '#api/call-api.ts'
 import { forgetConfirmation } from '#api/held-confirmation.ts'
 import { queryClient, SESSION, useApi } from '#api/use-api.ts'
 import { LoadError, Loading } from '#parts/load-states.tsx'
+import { useReader } from '../account/use-reader.ts'
 import { NewPasswordPage } from './new-password.tsx'
 import { forgetSecrets } from './secret-store.ts'
 import { rememberSignedIn, SessionContext } from './session.ts'
 import { SignInOverlay, SignInPage } from './sign-in.tsx'
-import { useReader } from './use-reader.ts'
 
 const SecondFactorSetUpPage = lazy(async () => ({
   default: (await import('./second-factor-set-up.tsx')).SecondFactorSetUpPage,

@@ -1,4 +1,4 @@
-import { rememberedReader } from '#strings/reader.ts'
+import { rememberedReader } from './reader.ts'
 
 /** The zone of all times that are shown or typed: what the person chose, or the browser's. */
 export const timeZone = knownZone(rememberedReader().timeZone) ?? Intl.DateTimeFormat().resolvedOptions().timeZone

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { closeSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -32,41 +32,63 @@ const mutations = readMutations().filter(
   ({ name }) => filters.length === 0 || filters.some((text) => name.includes(text)),
 )
 const worktree = mkdtempSync(join(tmpdir(), 'dealer-esim-mutations-'))
+const outputFile = `${worktree}.txt`
 const failures: string[] = []
 try {
   git(root, 'worktree', 'add', '--quiet', '--detach', worktree, 'HEAD')
   linkModules(worktree)
   // A test that fails without a mutation would prove nothing.
   const tests = [...new Set(mutations.flatMap((mutation) => mutation.tests))]
-  if (!runTests(tests, {})) throw new Error(`The tests fail without any mutation: ${tests.join(' ')}`)
+  const failure = runTests(tests, {})
+  if (failure !== undefined) throw new Error(`The tests fail without any mutation: ${tests.join(' ')}\n${failure}`)
   for (const [index, mutation] of mutations.entries()) {
     const startedAt = performance.now()
-    const result = judge(mutation)
+    const { result, failure } = judge(mutation)
     const durationS = Math.round((performance.now() - startedAt) / 1000)
     const progress = `${index + 1}/${mutations.length}`
     process.stdout.write(`${progress} ${result.padEnd(14)} ${mutation.name} (${durationS} s): ${mutation.effect}\n`)
+    // On a busy machine a test may fail because it takes too long, which proves nothing.
+    if (failure !== undefined) process.stdout.write(`${failure}\n`)
     if (result !== 'detected') failures.push(`${mutation.name}: ${result}`)
   }
 } finally {
   rmSync(worktree, { recursive: true, force: true })
+  rmSync(outputFile, { force: true })
   git(root, 'worktree', 'prune')
 }
 process.stdout.write(failures.length === 0 ? 'every mutation was detected\n' : `${failures.join('\n')}\n`)
 process.exitCode = failures.length === 0 && mutations.length > 0 ? 0 : 1
 
-function judge({ file, tests }: Mutation): 'detected' | 'SURVIVED' | 'DOES NOT APPLY' {
-  if (spawnSync('git', ['apply', file], { cwd: worktree, stdio: 'ignore' }).status !== 0) return 'DOES NOT APPLY'
+interface Judgement {
+  result: 'detected' | 'SURVIVED' | 'DOES NOT APPLY'
+  failure?: string | undefined
+}
+
+function judge({ file, tests }: Mutation): Judgement {
+  if (spawnSync('git', ['apply', file], { cwd: worktree, stdio: 'ignore' }).status !== 0)
+    return { result: 'DOES NOT APPLY' }
   try {
-    return runTests(tests, { timeout: TEST_TIMEOUT_MS }) ? 'SURVIVED' : 'detected'
+    const failure = runTests(tests, { timeout: TEST_TIMEOUT_MS })
+    return { result: failure === undefined ? 'SURVIVED' : 'detected', failure }
   } finally {
     git(worktree, 'checkout', '--quiet', '--', '.')
   }
 }
 
-function runTests(tests: readonly string[], limit: { timeout?: number }): boolean {
+/** @returns the first failure, e.g. the title of a test and its assertion; undefined if all tests pass */
+function runTests(tests: readonly string[], limit: { timeout?: number }): string | undefined {
   const vitest = join(root, 'node_modules/vitest/vitest.mjs')
-  const options = { cwd: worktree, stdio: 'ignore', killSignal: 'SIGTERM', ...limit } as const
-  return spawnSync(process.execPath, [vitest, 'run', '--bail=1', ...tests], options).status === 0
+  // A file and no pipe, which a process that a test left running would keep open.
+  const output = openSync(outputFile, 'w')
+  const { status, signal } = spawnSync(process.execPath, [vitest, 'run', '--bail=1', ...tests], {
+    ...{ cwd: worktree, killSignal: 'SIGTERM', ...limit },
+    ...{ stdio: ['ignore', output, output], env: { ...process.env, NO_COLOR: '1' } },
+  })
+  closeSync(output)
+  if (status === 0) return undefined
+  if (signal !== null) return `  ended by ${signal}`
+  const [failure = '  no test failed'] = / FAIL .*\n.*/.exec(readFileSync(outputFile, 'utf8')) ?? []
+  return failure
 }
 
 function readMutations(): Mutation[] {

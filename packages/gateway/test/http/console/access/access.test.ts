@@ -4,6 +4,7 @@ import type { Route } from '#http/console/kernel/route.ts'
 import { createAccessToken } from '#people/account/access-token.ts'
 import { ROLES, type Role } from '#people/person.ts'
 import { createSession } from '#people/session.ts'
+import { isSignedInOperator } from '#people/signed-in-operator.ts'
 import { addPerson, addTenant, type ConsoleTestbed, ORIGIN, startConsole } from '../console-testbed.ts'
 
 let testbed: ConsoleTestbed
@@ -61,6 +62,16 @@ describe('route access', () => {
       expect([route.path, JSON.stringify(answer.body).includes(foreign)]).toEqual([route.path, false])
       expect([route.path, JSON.stringify(answer.body).includes('Foreign')]).toEqual([route.path, false])
     }
+  })
+
+  it('the operator’s part of the documentation, where dealers may not read it, is open to a session of the operator alone', async () => {
+    const deps = { db: testbed.db, config: { deployment: 'production', port: 443, consolePort: undefined } as const }
+    for (const role of ROLES) {
+      const cookies = `docs-language=en; __Host-console=${await newSession(people[role])}`
+      expect([role, await isSignedInOperator(deps, cookies)]).toEqual([role, role.startsWith('OPERATOR')])
+    }
+    for (const cookies of [undefined, '', '__Host-console=', '__Host-console=unknown', `x=${sessions.OPERATOR_ADMIN}`])
+      expect([cookies, await isSignedInOperator(deps, cookies)]).toEqual([cookies, false])
   })
 
   it('a read-only token cannot change anything, and no token gives access to accounts or secrets', async () => {

@@ -267,6 +267,34 @@ describe.skipIf(!isBrowserAvailable())('a shop at its counter', () => {
     await shop.keyboard.press('Escape')
   })
 
+  it('chooses among its brands where it sends a link, and with one brand is not asked', async () => {
+    const setBrand = (brand: string, name: string) =>
+      put(`/tenants/${tenantId}/brands/${brand}`, { name, replyTo: `care@${brand}.test` })
+    const choice = shop.getByRole('combobox', { name: 'Under the brand' })
+    const address = shop.getByRole('textbox', { name: 'E-mail address of the traveller' })
+    const choosePackage = async () => {
+      await loadPage(testbed, shop, '/buy?place=JP')
+      await shop.locator('[data-offer=JP_1_7]').click()
+      await address.waitFor()
+    }
+    const repliesTo = (email: string) =>
+      expect.poll(() => smtp.mails.find(({ to }) => to === email)?.replyTo, { timeout: 60_000 })
+    await setBrand('lotus', 'Lotus Travel')
+    await choosePackage()
+    expect(await choice.count()).toBe(0)
+    await setBrand('outlet', 'Lotus Outlet')
+    await choosePackage()
+    await choice.selectOption({ label: 'Lotus Outlet' })
+    await address.fill('fourth@traveller.test')
+    await shop.locator('[data-buy]').click()
+    await repliesTo('fourth@traveller.test').toBe('care@outlet.test')
+    await delivered(shop)
+    // Sent again, under the default brand.
+    await ticket(shop).getByRole('combobox', { name: 'Under the brand' }).waitFor()
+    await sendTo(new Hands(shop), shop, 'fifth@traveller.test')
+    await repliesTo('fifth@traveller.test').toBe('care@lotus.test')
+  })
+
   it('reaches its everyday pages from the foot of a phone', async () => {
     await shop.setViewportSize({ width: 390, height: 844 })
     await loadPage(testbed, shop, '/')

@@ -23,8 +23,7 @@ export function LanguageItems() {
         <Menu.Item
           key={tag}
           lang={tag}
-          role="menuitemradio"
-          aria-checked={tag === language}
+          aria-current={tag === language}
           disabled={me.viewOnly}
           rightSection={tag === language && <IconCheck size={14} aria-hidden="true" />}
           onClick={() => choose(tag)}

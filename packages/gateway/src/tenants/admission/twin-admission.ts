@@ -19,7 +19,7 @@ export interface TwinAdmission {
   readonly qpsLimit: number
 }
 
-/** 101004, which tells a dealer what to do about a twin that is gone: backups contain no twins. */
+/** 101004, which says what to do about a twin that is gone: backups contain no twins. */
 export function unknownAppKey(appKey: string): ApiError {
   return isTestAppKey(appKey) ? unknownTwin() : new ApiError('101004')
 }

@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isBrowserAvailable } from './chromium.ts'
-import { type ConsoleTestbed, heading, loadPage, OPERATOR, PASSWORD, startTestbed } from './console-testbed.ts'
-import { prepareTour, type Stop, TOUR_VARIABLES, type Tour, transitionsEnd, visit } from './console-tour.ts'
+import { isBrowserAvailable } from '../chromium.ts'
+import { type ConsoleTestbed, heading, loadPage, OPERATOR, PASSWORD, startTestbed } from '../console-testbed.ts'
+import { prepareTour, type Stop, TOUR_VARIABLES, type Tour, transitionsEnd, visit } from '../console-tour.ts'
 
 /** Two minutes on two idle cores. */
 const TOUR_MS = 600_000

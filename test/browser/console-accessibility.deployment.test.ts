@@ -14,7 +14,7 @@ import {
   transitionsEnd,
   visit,
 } from './console-tour.ts'
-import { untranslatedTexts, usePseudoLanguage } from './pseudo-language.ts'
+import { untranslatedTexts, usePseudoLanguage } from './languages/pseudo-language.ts'
 
 /** Half a minute on two idle cores, two minutes on a busy machine. */
 const TOUR_MS = 240_000

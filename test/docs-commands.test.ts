@@ -32,7 +32,9 @@ describe.each(PAGES)('the commands in %s', (page) => {
 
 test('the commands print what the pages say', async () => {
   const vector = await shell(fences('docs/signing.md', 'sh').find((block) => block.includes('openssl')) ?? '')
-  expect(vector.output).toContain('b4084664c3ec5f6431cbdb1143ebdd047ad47dea5711349e3779b0d37a047a4f')
+  expect(vector.output).toBe('b4084664c3ec5f6431cbdb1143ebdd047ad47dea5711349e3779b0d37a047a4f\n')
+  const call = await shell(fences('docs/signing.md', 'sh').find((block) => block.includes('curl')) ?? '')
+  expect(JSON.parse(call.output)).toMatchObject({ code: '000000', data: { status: 'UP' } })
   const twice = await shell(fences('docs/idempotency.md', 'sh')[0]?.replaceAll('RETRY-1', 'RETRY-2') ?? '')
   expect(twice.output.match(/nothing was debited again/g)).toHaveLength(1)
 })
@@ -45,6 +47,14 @@ test.each([
   const [sample = ''] = fences('docs/signing.md', language)
   const { stdout } = await promisify(execFile)(command[0]!, [...command.slice(1), sample.replace(/^<\?php\n/, '')])
   expect(stdout.trim()).toBe('b4084664c3ec5f6431cbdb1143ebdd047ad47dea5711349e3779b0d37a047a4f')
+})
+
+test('the quick start shows every member of the answer to health', async () => {
+  const shown = fences('docs/quick-start.md', 'json')
+    .map((block) => JSON.parse(block))
+    .find((each) => each.code === '000000')
+  const health = await new DealerEsim(gateway.credentials).health()
+  expect(Object.keys(shown.data)).toEqual(Object.keys(health))
 })
 
 test('the quick start’s order is accepted unchanged', async () => {

@@ -33,6 +33,8 @@ Rules that concern several variables:
 - Test and production deployments require HTTPS: \`PUBLIC_URL\` and \`CONSOLE_URL\` must begin with \`https://\`, and either
   \`TLS_CERT_FILE\` and \`TLS_KEY_FILE\` are set or \`TRUSTED_PROXIES\` lists the proxies that terminate TLS.
 - \`PORT\`, \`CONSOLE_PORT\` and \`METRICS_PORT\` must differ, even between processes on one machine.
+- A database keeps its \`DEPLOYMENT\`: a local gateway, its trial (\`--trial\`) or a test gateway cannot become production. Begin
+  production with an empty database ([Going live](operator-going-live.md)).
 - All nodes of one deployment share \`DATABASE_URL\`, \`MASTER_KEY\`, \`PUBLIC_URL\`, \`DEPLOYMENT\`,
   \`DATABASE_SCHEMA\` and \`CELL_NAME\`.
 - \`DATABASE_URL\` takes the parameters of libpq, such as \`?sslmode=verify-full\`, and an unknown one is refused. What it leaves out

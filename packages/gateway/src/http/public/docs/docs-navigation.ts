@@ -18,7 +18,7 @@ export const NAVIGATION: Readonly<Record<Part, readonly { group: string; pages: 
     { group: 'move', pages: ['coming-from-another-api', 'requests-without-a-signature', 'certify'] },
   ],
   operators: [
-    { group: 'begin', pages: ['operators', 'installing', 'running', 'configuration'] },
+    { group: 'begin', pages: ['operators', 'operator-going-live', 'installing', 'running', 'configuration'] },
     {
       group: 'keepRunning',
       pages: ['alerts', 'availability', 'clocks', 'performance', 'scaling', 'upgrading', 'releases/', 'changelog'],

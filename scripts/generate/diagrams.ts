@@ -149,7 +149,7 @@ rect { fill: var(--box); stroke: var(--line) }
 .end { fill: var(--end); stroke: var(--accent) }
 .input { fill: none; stroke: none }
 .frame { fill: none; stroke-dasharray: 4 4 }
-.note { font-size: 12.5px; fill: var(--soft) }
+.note { font-size: 13px; fill: var(--soft) }
 .ground { fill: var(--ground); stroke: none }
 path { fill: none; stroke: var(--line); stroke-width: 1.5 }
 .head { fill: var(--line); stroke: none }

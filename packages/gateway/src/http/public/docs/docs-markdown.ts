@@ -1,5 +1,6 @@
 import { posix } from 'node:path'
 import MarkdownIt, { type Token } from 'markdown-it'
+import { escapeHtml } from '../escape-html.ts'
 import { type DocsFiles, type DocsPage, readPage } from './docs-files.ts'
 import { codeBlocks } from './docs-samples.ts'
 
@@ -32,10 +33,21 @@ export function renderPage(address: string, page: DocsPage, files: DocsFiles): R
     if (token.children) token.children = withServedLinks(token.children, { address, page }, files)
   engine.renderer.rules.table_open = () => '<div class="wide"><table>\n'
   engine.renderer.rules.table_close = () => '</table></div>\n'
+  engine.renderer.rules.code_inline = (all, at) => `<code>${unbroken(all[at]!.content)}</code>`
   codeBlocks(engine, tokens)
   const sections = sectionsOf(tokens)
   const title = sections[0]?.level === 1 ? sections[0].heading : address
   return { title, html: engine.renderer.render(tokens, engine.options, {}), sections }
+}
+
+/** Longer words of inline code would not fit a phone's line. */
+const UNBROKEN_LENGTH_MAX = 30
+
+/** Inline code whose words are not broken at their signs: `--json` stays on one line. */
+function unbroken(code: string): string {
+  return code.replace(/\S+|\s+/g, (word) =>
+    /[^\w\s]/.test(word) && word.length <= UNBROKEN_LENGTH_MAX ? `<span>${escapeHtml(word)}</span>` : escapeHtml(word),
+  )
 }
 
 /** The address under /docs that a link points to, in the language of its page; undefined if its target is not served. */

@@ -76,6 +76,7 @@ ${markdown ? `<link rel="alternate" type="text/markdown" href="${markdown}">\n` 
 </form>
 ${languageSwitch(content, frame, link)}
 <a class="narrow" href="#contents">${text('contents')}</a>
+${partTabs(content, frame, site, link, 'parts narrow')}
 </header>
 <div class="columns">
 <nav id="contents" aria-label="${text('documentation')}">
@@ -112,13 +113,9 @@ function languageSwitch(content: Content, { sites }: Frame, link: (to: string) =
     .join('\n')
 }
 
-function navigation(content: Content, { files }: Frame, site: Site, link: (to: string) => string): string {
+function navigation(content: Content, frame: Frame, site: Site, link: (to: string) => string): string {
+  const { files } = frame
   const inLanguage = (name: string) => (name === 'reference' ? name : addressIn(site.tag, name))
-  const parts = (Object.keys(NAVIGATION) as Part[]).filter((part) => files.pages.has(FIRST_PAGE[part]))
-  const tabs = parts.map((part) => {
-    const current = part === content.part ? ' aria-current="true"' : ''
-    return `<a href="${link(inLanguage(FIRST_PAGE[part]))}"${current}>${escapeHtml(site.texts[part]!)}</a>`
-  })
   const groups = NAVIGATION[content.part].map(({ group, pages }) => {
     const items = pages
       .filter((name) => name === 'reference' || files.pages.has(name))
@@ -128,7 +125,18 @@ function navigation(content: Content, { files }: Frame, site: Site, link: (to: s
       })
     return items.length === 0 ? '' : `<h2>${escapeHtml(site.groups[group]!)}</h2>\n<ul>${items.join('')}</ul>`
   })
-  return [tabs.length < 2 ? '' : `<p class="parts">${tabs.join('')}</p>`, ...groups].filter(Boolean).join('\n')
+  return [partTabs(content, frame, site, link, 'parts'), ...groups].filter(Boolean).join('\n')
+}
+
+/** The switch between the dealers' and the operator's part: above the contents, and on a phone in the header. */
+function partTabs(content: Content, { files }: Frame, site: Site, link: (to: string) => string, style: string): string {
+  const parts = (Object.keys(NAVIGATION) as Part[]).filter((part) => files.pages.has(FIRST_PAGE[part]))
+  if (parts.length < 2) return ''
+  const tabs = parts.map((part) => {
+    const current = part === content.part ? ' aria-current="true"' : ''
+    return `<a href="${link(addressIn(site.tag, FIRST_PAGE[part]))}"${current}>${escapeHtml(site.texts[part]!)}</a>`
+  })
+  return `<p class="${style}">${tabs.join('')}</p>`
 }
 
 const FIRST_PAGE: Readonly<Record<Part, string>> = { dealers: '', operators: 'operators' }

@@ -1,5 +1,6 @@
 /**
- * What the pages' script adds: copy buttons, tabs of samples with a remembered choice, and results while the reader types.
+ * What the pages' script adds: copy buttons, tabs of samples with a remembered choice, a fade where a box scrolls on, and results
+ * while the reader types.
  * Results come from the page of the search, so that there is one search and no index in the browser.
  */
 export const DOCS_SCRIPT = `'use strict'
@@ -58,6 +59,18 @@ for (const tabs of document.querySelectorAll('.tabs')) {
   tabs.prepend(list)
 }
 showSamples(remembered())
+
+const scrollers = document.querySelectorAll('main pre, .wide, main p:has(> img), nav, aside')
+function fade(box) {
+  box.classList.toggle('more-right', box.scrollLeft + box.clientWidth < box.scrollWidth - 1)
+  box.classList.toggle('more-below', box.scrollTop + box.clientHeight < box.scrollHeight - 1)
+}
+const sizes = new ResizeObserver((entries) => { for (const { target } of entries) fade(target) })
+for (const box of scrollers) {
+  sizes.observe(box)
+  box.addEventListener('scroll', () => fade(box), { passive: true })
+}
+addEventListener('load', () => scrollers.forEach(fade)) // pictures have their size now
 
 const form = document.querySelector('form[role=search]')
 const input = form.querySelector('input')

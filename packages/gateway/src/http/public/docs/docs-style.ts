@@ -55,8 +55,8 @@ nav a { display: block; padding: .15rem .6rem; border-radius: .3rem; color: inhe
 nav a:hover { background: var(--panel) }
 nav a[aria-current] { background: var(--panel); color: var(--accent); font-weight: 600 }
 .parts { display: flex; gap: .25rem; margin: 0 .6rem; padding: .2rem; background: var(--panel); border-radius: .4rem }
-.parts a { flex: 1; text-align: center; padding: .2rem .4rem }
-.parts a[aria-current] { background: var(--ground); color: var(--accent) }
+.parts a { flex: 1; text-align: center; padding: .2rem .4rem; border-radius: .3rem }
+.parts a[aria-current] { background: var(--ground); color: var(--accent); font-weight: 600 }
 aside { font-size: .88rem; border-inline-start: 1px solid var(--line); padding-inline-start: 1rem }
 aside h2 { margin: 0 0 .4rem }
 aside a { display: block; padding: .12rem 0; color: var(--soft); text-decoration: none; overflow-wrap: anywhere }
@@ -80,20 +80,24 @@ code { font: .88em ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; bac
 pre { background: var(--panel); border: 1px solid var(--line); border-radius: .4rem; padding: .8rem 1rem; overflow-x: auto; line-height: 1.45 }
 pre code { background: none; padding: 0; overflow-wrap: normal }
 .code { position: relative }
+.more-right { mask-image: linear-gradient(to left, #0003, #000 3rem) }
+.more-below { mask-image: linear-gradient(to top, transparent, #000 4rem) }
 .copy { position: absolute; right: .4rem; top: .4rem; font: .8rem system-ui, sans-serif; color: var(--soft); background: var(--ground); border: 1px solid var(--line); border-radius: .3rem; padding: .15rem .5rem; cursor: pointer; opacity: 0 }
 .code:hover .copy, .copy:focus-visible { opacity: 1 }
-@media (hover: none) { .copy { opacity: 1 } }
+@media (hover: none), (max-width: 52rem) { .copy { opacity: 1 } .code:has(> .copy) > pre { padding-top: 2.3rem } }
 .copy:focus-visible, .tabs button:focus-visible { outline: 2px solid var(--accent); outline-offset: 1px }
 figure { margin: 0 }
 figcaption { color: var(--soft); font-size: .88rem; font-weight: 600; margin-bottom: .2rem }
 .tabs .list { display: flex; flex-wrap: wrap; gap: .25rem; margin-bottom: .4rem }
 .tabs .list button { font: inherit; font-size: .88rem; color: var(--soft); background: none; border: 1px solid transparent; border-radius: .3rem; padding: .15rem .7rem; cursor: pointer }
 .tabs .list button[aria-selected=true] { color: var(--accent); border-color: var(--line); background: var(--panel); font-weight: 600 }
-.wide { overflow-x: auto }
+.wide, p:has(> img[src$='.svg']) { overflow-x: auto }
+main img[src$='.svg'] { max-width: max(100%, 46rem); max-height: none }
+main img:is([src$='signing.svg'], [src$='order-way.svg']) { max-width: max(100%, 51rem) }
 table { border-collapse: collapse; width: 100%; font-size: .93rem }
 th, td { border-bottom: 1px solid var(--line); padding: .4rem .8rem .4rem 0; text-align: left; vertical-align: top }
 th { color: var(--soft); font-weight: 600 }
-td code { overflow-wrap: normal; white-space: nowrap }
+td code, code span { overflow-wrap: normal; white-space: nowrap }
 blockquote { margin: 0 0 1rem; padding: .1rem 1rem; border-left: 3px solid var(--accent); color: var(--soft) }
 hr { border: 0; border-top: 1px solid var(--line); margin: 2rem 0 }
 @media (max-width: 78rem) {
@@ -108,12 +112,13 @@ hr { border: 0; border-top: 1px solid var(--line); margin: 2rem 0 }
   header kbd { display: none }
   .home { margin-inline-end: auto }
   header .narrow { display: inline; color: var(--accent) }
+  header .parts.narrow { display: flex; order: 2; flex: 1 0 100%; margin: 0; color: inherit }
+  nav .parts { display: none }
+  nav.more-below { mask-image: none }
   nav { order: 2; position: static; max-height: none; border-top: 1px solid var(--line); padding-top: 1rem }
   nav a { padding-block: .35rem }
-  p:has(> img[src$='.svg']) { overflow-x: auto }
-  main img[src$='.svg'] { max-width: none; min-width: 40rem }
 }
-@media print { nav, header, aside, .skip, .copy, .turns, .source { display: none } .columns { display: block } }
+@media print { nav, header, aside, .skip, .copy, .turns, .source { display: none } .more-right { mask-image: none } .columns { display: block } }
 `
 
 /** A SIM card with its contacts. */

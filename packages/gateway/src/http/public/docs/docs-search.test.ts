@@ -34,6 +34,15 @@ describe('the search', () => {
     }
   })
 
+  test.each([
+    ['production', ['operator-going-live', 'going-live', 'installing']],
+    ['webhook replay', ['webhooks']],
+    ['first order curl', ['quick-start']],
+  ])('puts the page for the task first: %s', (query, pages) => {
+    const found = searches.get('en')!(query).map(({ name }) => name)
+    expect(pages, found.join(', ')).toContain(found[0])
+  })
+
   test('finds an identifier as a whole and by its parts, and words with a typing error', () => {
     expect(wordsOf('transactionId, PUBLIC_URL')).toEqual([
       ...['transactionid', 'transaction', 'id'],

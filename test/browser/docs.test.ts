@@ -74,6 +74,27 @@ describe.skipIf(!isBrowserAvailable())('the documentation in a browser', () => {
     await page.close()
   })
 
+  test('a phone shows the first line of code, whole options, readable diagrams and the switch between the parts', async () => {
+    const page = await browser.newPage({ viewport: { width: 390, height: 844 } })
+    await page.goto(`${baseUrl}/docs/quick-start`)
+    expect(await page.locator('header').getByRole('link', { name: 'Operators' }).isVisible()).toBe(true)
+    const option = page.locator('main code').getByText('--json', { exact: true }).first()
+    expect(await option.evaluate((element) => element.getClientRects().length)).toBe(1)
+    const drawn = await page.locator(`main img[src$='.svg']`).first().boundingBox()
+    expect(drawn!.width).toBeGreaterThan(700)
+    await page.goto(`${baseUrl}/docs/signing`)
+    const block = page.locator('.code', { hasText: 'curl -sS' })
+    await block.scrollIntoViewIfNeeded()
+    expect(await block.locator('pre').getAttribute('class')).toContain('more-right')
+    const copied = await block.getByRole('button').boundingBox()
+    const frame = await block.locator('pre').boundingBox()
+    const padding = await block
+      .locator('pre')
+      .evaluate((element) => Number.parseFloat(getComputedStyle(element).paddingTop))
+    expect(copied!.y + copied!.height).toBeLessThanOrEqual(frame!.y + padding)
+    await page.close()
+  })
+
   test('the search answers while the reader types, and is used by keyboard alone', async () => {
     const { page, requests, browserErrors } = await open('/docs/samples/')
     await page.keyboard.press('/')

@@ -1,4 +1,5 @@
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import cookie from '@fastify/cookie'
 import type { Config } from '#platform/config/config.ts'
 import { findPerson, isOperator } from './person.ts'
 import { findSession } from './session.ts'
@@ -22,11 +23,7 @@ export async function isSignedInOperator(
   { db, config }: { db: Db; config: CookieConfig },
   cookies: string | undefined,
 ): Promise<boolean> {
-  const start = `${sessionCookieName(config)}=`
-  const token = cookies
-    ?.split('; ')
-    .find((cookie) => cookie.startsWith(start))
-    ?.slice(start.length)
+  const token = cookie.parse(cookies ?? '')[sessionCookieName(config)]
   const session = token ? await findSession(db, token, { prolong: false }) : undefined
   const person = session && session.viewedTenantId === null ? await findPerson(db, session.personId) : undefined
   return person?.status === 'ACTIVE' && isOperator(person.role)

@@ -1,5 +1,6 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
+import cookie from '@fastify/cookie'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { chooseLanguage } from '#esims/languages/choose-language.ts'
 import { acceptsGzip } from '#http/gzip.ts'
@@ -79,7 +80,7 @@ const REDIRECTED = { 'cache-control': 'no-cache' }
 
 /** The language that the reader has chosen here, else that of the browser. */
 function languageOf({ sites }: Library, { headers }: FastifyRequest): string {
-  const chosen = new RegExp(`(?:^|; *)${LANGUAGE_COOKIE}=([\\w-]+)`).exec(headers.cookie ?? '')?.[1]
+  const chosen = cookie.parse(headers.cookie ?? '')[LANGUAGE_COOKIE]
   return chooseLanguage(sites, { chosen, acceptLanguage: headers['accept-language'] }).tag
 }
 

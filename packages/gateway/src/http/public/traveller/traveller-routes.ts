@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Cipher } from '@dealer-esim/lib/crypto.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import cookie from '@fastify/cookie'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Brand, type BrandDeps, brandFor } from '#brands/brand.ts'
 import { isCountry } from '#catalogue/coverage.ts'
@@ -157,8 +158,8 @@ function chosenNow({ query }: LinkRequest): string | undefined {
 const COOKIE = 'lang'
 const YEAR_S = 31_536_000
 
-function chosenBefore({ cookie = '' }: IncomingHttpHeaders): string | undefined {
-  return new RegExp(`(?:^|;\\s*)${COOKIE}=([A-Za-z0-9-]{1,35})`).exec(cookie)?.[1]
+function chosenBefore(headers: IncomingHttpHeaders): string | undefined {
+  return cookie.parse(headers.cookie ?? '')[COOKIE]
 }
 
 /** Without a path, so that it is sent with every link beside this one, behind whatever prefix a proxy adds. */

@@ -37,13 +37,14 @@ const QUERY_LENGTH_MAX = 200
  * the API reference. All links are relative, so a path prefix does not matter.
  */
 export function addDocsRoutes(app: FastifyInstance, deps: DocsDeps): void {
-  const shared = createLibrary(deps.audience, deps.links)
-  let complete: Library | undefined
   const isDivided = deps.audience !== 'all'
+  const libraries = new Map<Audience, Library>()
+  // Created at the first request: a gateway also starts without its documents.
   const libraryFor = async (request: FastifyRequest) => {
-    if (!isDivided || !(await deps.isOperators(request))) return shared
-    complete ??= createLibrary('all', deps.links)
-    return complete
+    const audience = isDivided && (await deps.isOperators(request)) ? 'all' : deps.audience
+    const library = libraries.get(audience) ?? createLibrary(audience, deps.links)
+    libraries.set(audience, library)
+    return library
   }
   // The root redirects to the documentation.
   const redirect = (from: string, code: number, to: string) =>

@@ -5,7 +5,7 @@ import { beforeAll, expect, it } from 'vitest'
 import { roundNumbers } from '../packages/console/light-flags.ts'
 import { root } from './local-gateway.ts'
 
-const SCRIPT_SIZE_MAX_BYTES = 250_000
+const SCRIPT_SIZE_MAX_BYTES = 255_000
 const built = join(root, 'packages/console/dist')
 
 interface Chunk {
@@ -28,7 +28,7 @@ function staticImports(name: string, found = new Set<string>()): Set<string> {
   return found
 }
 
-it('the console’s first page loads at most 250 kB of compressed script, including dashboard plots', () => {
+it('the console’s first page loads at most 255 kB of compressed script, including dashboard plots', () => {
   const entry = Object.keys(chunks).find((name) => chunks[name]?.isEntry) ?? ''
   const loaded = new Set([...staticImports(entry), ...staticImports('src/home/dashboard.tsx')])
   expect(chunks).toHaveProperty(['src/home/dashboard.tsx'])

@@ -5,9 +5,8 @@ import type { Page } from 'playwright-core'
  * file.
  */
 
-/** A text with values is a parsed message. */
-type Texts = { [name: string]: string | Message | Texts }
-type Message = { type: number; value: string }[]
+/** A text with values is a packed message (packages/console/src/strings/packed-message.ts). */
+type Texts = { [name: string]: string | unknown[] | Texts }
 
 /** Serves the bracketed file to the page instead of the English one. */
 export async function usePseudoLanguage(page: Page): Promise<void> {
@@ -28,11 +27,8 @@ function bracketed(texts: Texts): Texts {
 function inBrackets(text: Texts[string]): Texts[string] {
   if (typeof text === 'string') return `⟦${text}⟧`
   if (!Array.isArray(text)) return bracketed(text)
-  return [{ type: LITERAL, value: '⟦' }, ...text, { type: LITERAL, value: '⟧' }]
+  return ['⟦', ...text, '⟧']
 }
-
-/** As the parser of ICU messages numbers it. */
-const LITERAL = 0
 
 /**
  * Finds every text on the page, visible or for screen readers, that is not from the file. Table cells are data, and what the

@@ -2,6 +2,7 @@ import { IntlMessageFormat } from 'intl-messageformat'
 import { Children, type ReactNode } from 'react'
 import en from './en.json'
 import { chooseLanguage } from './language.ts'
+import { type PackedMessage, unpack } from './packed-message.ts'
 import { rememberedReader } from './reader.ts'
 
 /**
@@ -43,12 +44,13 @@ export function nameOfLanguage(tag: string): string {
   return new Intl.DisplayNames(tag, { type: 'language' }).of(tag) ?? tag
 }
 
-const messages = new Map<string, IntlMessageFormat>()
+const messages = new Map<string | PackedMessage, IntlMessageFormat>()
 
-function messageOf(text: string): IntlMessageFormat {
+/** @param text packed by the build; a text where the files are read directly, as tests do */
+function messageOf(text: string | PackedMessage): IntlMessageFormat {
   const known = messages.get(text)
   if (known !== undefined) return known
-  const message = new IntlMessageFormat(text, locale)
+  const message = new IntlMessageFormat(typeof text === 'string' ? text : unpack(text), locale)
   messages.set(text, message)
   return message
 }

@@ -10,6 +10,7 @@ export function compiledMessages(): Plugin {
   return {
     name: 'compiled-messages',
     enforce: 'pre',
+    apply: 'build',
     config: () => ({ resolve: { alias: [{ find: /^@formatjs\/icu-messageformat-parser$/, replacement: NO_PARSER }] } }),
     transform(code, id) {
       return LANGUAGE_FILE.test(id) ? { code: JSON.stringify(compile(JSON.parse(code))), map: null } : null

@@ -83,7 +83,9 @@ export function filesUnder(folder, prefix = '') {
 /** Messages and pages of an installation name its own commands, not those of a checkout. @param {string} folder */
 function rewriteCommands(folder) {
   for (const file of filesUnder(folder)) {
-    if (!/^(dist\/(?!reference-bundle).*\.js|docs\/.*\.md|CHANGELOG\.md)$/.test(file)) continue
+    // Texts for people are found by their English text, so both files must have the same one.
+    if (!/^(dist\/(?!reference-bundle).*\.js|languages\/people\/.*\.json|docs\/.*\.md|CHANGELOG\.md)$/.test(file))
+      continue
     const text = readFileSync(join(folder, file), 'utf8')
     const withoutMap = text.replace(/^\/\/# sourceMappingURL=\S+\n?$/gm, '')
     const rewritten = INSTALLED_COMMANDS.reduce((all, [command, own]) => all.replaceAll(command, own), withoutMap)

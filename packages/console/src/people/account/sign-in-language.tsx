@@ -5,7 +5,7 @@ import { language, languages, nameOfLanguage, t } from '#strings/strings.ts'
 /** The languages below the sign-in, each by its own name. */
 export function SignInLanguage() {
   return (
-    <Group component="nav" aria-label={t.account.language} gap="md" justify="center">
+    <Group role="group" aria-label={t.account.language} gap="md" justify="center">
       {languages.map((tag) =>
         tag === language ? (
           <Text key={tag} size="sm" lang={tag} aria-current="true">

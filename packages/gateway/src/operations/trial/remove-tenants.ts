@@ -20,6 +20,8 @@ export async function removeRows(
   tenantIds: readonly string[],
   kept: ReadonlySet<string> = new Set(),
 ): Promise<void> {
+  // Locked before their tiles are deleted, in the order in which trees grow.
+  tx.send({ text: 'select from ledger_trees where tenant_id = any ($1) for update', values: [tenantIds] })
   await removeSandboxRecords(tx, tenantIds)
   await subtractTenants(tx, tenantIds)
   for (const table of await tenantTables(tx)) {

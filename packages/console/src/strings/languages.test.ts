@@ -85,7 +85,7 @@ function faultsOf(path: string, text: string): string[] {
 
 /** A text without values is shown as it is. */
 function parsed(text: string): MessageFormatElement[] {
-  return text.includes('{') ? parse(text) : []
+  return text.includes('{') ? parse(text, { captureLocation: false }) : []
 }
 
 /** All elements of a message, those in plural forms and tags included. */

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isBrowserAvailable } from '../chromium.ts'
@@ -64,6 +65,11 @@ describe.skipIf(!isBrowserAvailable())('the console in Chinese', () => {
     const elsewhere = await testbed.open()
     await signIn(elsewhere)
     await heading(elsewhere, '首页').waitFor()
+    // Longer than the menu is open.
+    await elsewhere.route('**/account/locale', async (route) => {
+      await delay(1_000)
+      await route.continue()
+    })
     await elsewhere.getByRole('button', { name: '账号' }).click()
     await elsewhere.getByRole('menuitem', { name: 'English' }).click()
     await heading(elsewhere, 'Home').waitFor()

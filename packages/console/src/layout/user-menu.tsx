@@ -2,7 +2,7 @@ import { ActionIcon, Menu, useComputedColorScheme, useMantineColorScheme } from 
 import { IconUserCircle } from '@tabler/icons-react'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import { LanguageItems, TimeZoneDialog } from '#people/account/language-menu.tsx'
+import { LanguageItems, TimeZoneDialog, useLanguageChoice } from '#people/account/language-menu.tsx'
 import { useSession } from '#people/sign-in/session.ts'
 import { formatMessage, t } from '#strings/strings.ts'
 import { timeZone } from '#strings/zone.ts'
@@ -15,6 +15,7 @@ export default function UserMenu() {
   const { setColorScheme } = useMantineColorScheme()
   const isDark = useComputedColorScheme('light', { getInitialValueInEffect: false }) === 'dark'
   const [zoneOpen, setZoneOpen] = useState(false)
+  const chooseLanguage = useLanguageChoice()
   return (
     <>
       {zoneOpen && <TimeZoneDialog onClose={() => setZoneOpen(false)} />}
@@ -33,7 +34,7 @@ export default function UserMenu() {
             {isDark ? t.common.lightScheme : t.common.darkScheme}
           </Menu.Item>
           <Menu.Divider />
-          <LanguageItems />
+          <LanguageItems onChoose={chooseLanguage} />
           <Menu.Item disabled={me.viewOnly} onClick={() => setZoneOpen(true)}>
             {formatMessage(t.account.timeZoneOf, { zone: timeZone })}
           </Menu.Item>

@@ -8,14 +8,22 @@ import { formatMessage, language, languages, nameOfLanguage, t } from '#strings/
 import { timeZone } from '#strings/zone.ts'
 import { useSession } from '../sign-in/session.ts'
 
-/** The languages in the account menu, each by its own name. The page is loaded again, because modules read texts when they are loaded. */
-export function LanguageItems() {
+/**
+ * Saves a language, then loads the page again, because modules read texts when they are loaded. For a component that outlives the menu:
+ * what is to happen afterwards is forgotten with the component.
+ */
+export function useLanguageChoice(): (chosen: string) => void {
   const me = useSession()
   const save = useChange()
-  function choose(chosen: string) {
+  return (chosen) => {
     const locale: PersonLocale = { language: chosen, timeZone: me.timeZone }
     save.mutate({ method: 'PUT', path: '/account/locale', body: locale }, { onSuccess: () => showIn(locale) })
   }
+}
+
+/** The languages in the account menu, each by its own name. */
+export function LanguageItems({ onChoose }: { onChoose(chosen: string): void }) {
+  const me = useSession()
   return (
     <>
       <Menu.Label>{t.account.language}</Menu.Label>
@@ -26,7 +34,7 @@ export function LanguageItems() {
           aria-current={tag === language}
           disabled={me.viewOnly}
           rightSection={tag === language && <IconCheck size={14} aria-hidden="true" />}
-          onClick={() => choose(tag)}
+          onClick={() => onChoose(tag)}
         >
           {nameOfLanguage(tag)}
         </Menu.Item>

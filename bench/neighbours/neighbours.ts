@@ -6,6 +6,10 @@ const JSON_TYPE = 'Content-Type: application/json'
 /** More than any limit of requests in progress. */
 const MANY = 64
 
+/** Words that are nearly those of many pages. */
+const WORST_SEARCH =
+  'transactiom+authenticatiom+idempotemcy+notificatiom+certificatiom+configuratiom+administratiom+documentatiom'
+
 const lines = (...all: string[]) => all.join('\r\n')
 
 /** The callers of docs/limits.md, in the order of its table. Each names the interface at whose limits it is. */
@@ -125,6 +129,10 @@ export const NEIGHBOURS: readonly Neighbour[] = [
       body: orderBody('{id}'),
       signs: deaf,
     }),
+  },
+  {
+    name: 'searches',
+    calls: () => ({ connections: MANY, head: lines(`GET /docs/search?q=${WORST_SEARCH} HTTP/1.1`, 'Host: x') }),
   },
   {
     name: 'pages',

@@ -9,6 +9,7 @@ import { addDocsRoutes, type DocsDeps } from '@dealer-esim/gateway/http/public/d
 import { addTravellerRoutes } from '@dealer-esim/gateway/http/public/traveller/traveller-routes.ts'
 import { supplierApi } from '@dealer-esim/gateway/http/supplier-api.ts'
 import { packageRoot } from '@dealer-esim/gateway/platform/package-root.ts'
+import { systemClock } from '@dealer-esim/lib/clock.ts'
 import fastify, { type FastifyInstance, type RouteOptions } from 'fastify'
 
 interface Row {
@@ -92,6 +93,8 @@ const DOCS: DocsDeps = {
   audience: 'all',
   brand: async () => undefined,
   isOperators: async () => false,
+  clock: systemClock,
+  callerOf: () => '',
 }
 const PAGE_OPTIONS = { directory: packageRoot(), prefix: '', ids: STUB.ids, httpsOnly: false, db: STUB.db }
 

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { addDocsRoutes, type DocsDeps } from '@dealer-esim/gateway/http/public/docs/docs-routes.ts'
+import { systemClock } from '@dealer-esim/lib/clock.ts'
 import Fastify, { type FastifyInstance } from 'fastify'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -20,6 +21,8 @@ describe.skipIf(!isBrowserAvailable())('the documentation in a browser', () => {
       audience: 'all',
       brand: async () => undefined,
       isOperators: async () => false,
+      clock: systemClock,
+      callerOf: () => '',
     }
     await app.register(async (scope) => addDocsRoutes(scope, deps), { prefix: '/behind/a/proxy' })
     app.addHook('onRequest', async ({ url }) => void (/\.js\b/.test(url) && scripts.push(url)))

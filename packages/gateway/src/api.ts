@@ -5,12 +5,14 @@ import type { Running } from '@dealer-esim/lib/process/start-stop.ts'
 import { Gauge } from '@platformatic/prom-client'
 import type { FastifyInstance } from 'fastify'
 import type { Deps } from './deps.ts'
+import { addressOf, callerReader } from './http/caller.ts'
 import { createShownBrand } from './http/console/brands/shown-brand.ts'
 import { addConsole } from './http/console/console.ts'
 import { type DealerApiParts, dealerApi } from './http/dealer/dealer-api.ts'
 import { operations } from './http/dealer/dealer-operations.ts'
 import { unknownPathRefusal } from './http/dealer/respond.ts'
 import { createForward } from './http/forward.ts'
+import { callerOfAddress } from './http/load-shedding/caller-limits.ts'
 import { createLoadShedder } from './http/load-shedding/load-shedder.ts'
 import { addBrandPictures } from './http/public/brand-pictures.ts'
 import { addDocsRoutes } from './http/public/docs/docs-routes.ts'
@@ -44,6 +46,7 @@ export async function startApi(deps: Deps): Promise<Running & { port: number }> 
       queuePages(app, shedder)
       await add(app)
     })
+  const callerOf = callerReader(config.trustedProxies)
   await registerQueued(server, (app) => {
     plainFailures(app, deps)
     httpsOnly(app, deps)
@@ -54,6 +57,8 @@ export async function startApi(deps: Deps): Promise<Running & { port: number }> 
       audience: config.docs,
       brand: createShownBrand(deps.db),
       isOperators: ({ headers }) => isSignedInOperator(deps, headers.cookie),
+      clock: deps.clock,
+      callerOf: ({ raw }) => callerOfAddress(addressOf(callerOf(raw))),
     })
     addLedgerKeyRoutes(app, deps)
   })

@@ -52,6 +52,10 @@ export function callerReader(trustedProxies: readonly string[]): (request: Incom
   }
 }
 
+export function addressOf(caller: Caller): string | undefined {
+  return 'unknown' in caller ? undefined : caller.address
+}
+
 /** True if the caller may be served: it uses HTTPS, or the deployment is local. An unknown caller is never secure. */
 export function isSecure(caller: Caller, { deployment }: Pick<Config, 'deployment'>): caller is KnownCaller {
   return !('unknown' in caller) && (caller.isHttps || deployment === 'local')

@@ -1,4 +1,5 @@
 import { ApiError } from '@dealer-esim/lib/api-error.ts'
+import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '#platform/config/config.ts'
@@ -47,6 +48,8 @@ export function plainFailures(app: FastifyInstance, { log }: { log: Log }): void
   app.setErrorHandler((error, request, reply) => {
     const isUnavailable = toApiError(error).code === '000002'
     reply.header('cache-control', 'no-store').type('text/plain; charset=utf-8')
+    if (error instanceof Refusal)
+      return reply.code(error.status).header('retry-after', error.data?.retryAfterS).send(`${error.message}\n`)
     // The path of a file is malformed, for example /console/assets/..
     if (isClientError(error)) return reply.code(404).send('There is no such page.\n')
     if (isUnavailable) logUnavailable(error)

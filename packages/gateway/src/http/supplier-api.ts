@@ -12,7 +12,7 @@ import { parseItemKey } from '#orders/order-item.ts'
 import type { Config } from '#platform/config/config.ts'
 import { noteQuestions } from '#suppliers/supplier-questions.ts'
 import { readBody } from './body.ts'
-import { type Caller, callerReader, isSecure } from './caller.ts'
+import { addressOf, type Caller, callerReader, isSecure } from './caller.ts'
 import { createBodyBudget } from './load-shedding/byte-budget.ts'
 import {
   type CallerLimit,
@@ -96,10 +96,6 @@ export async function supplierApi(app: FastifyInstance, deps: SupplierApiDeps): 
     },
     handler: (request, reply) => receiveEvent(deps, request, reply, addressOf(callerOf(request.raw))),
   })
-}
-
-function addressOf(caller: Caller): string | undefined {
-  return 'unknown' in caller ? undefined : caller.address
 }
 
 declare module 'fastify' {

@@ -1,3 +1,4 @@
+import { systemClock } from '@dealer-esim/lib/clock.ts'
 import Fastify, { type FastifyInstance } from 'fastify'
 import MarkdownIt from 'markdown-it'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -10,7 +11,8 @@ beforeAll(async () => {
   for (const audience of ['all', 'dealers'] as const) {
     const app = Fastify()
     const [brand, isOperators] = [async () => undefined, async () => false]
-    addDocsRoutes(app, { links: { publicUrl: '' }, audience, brand, isOperators })
+    const from = { clock: systemClock, callerOf: () => '' }
+    addDocsRoutes(app, { links: { publicUrl: '' }, audience, brand, isOperators, ...from })
     await app.ready()
     apps.set(audience, app)
   }

@@ -1,9 +1,12 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import * as limits from '@dealer-esim/contract'
+import { systemClock } from '@dealer-esim/lib/clock.ts'
+import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
 import Fastify, { type FastifyInstance } from 'fastify'
 import MarkdownIt from 'markdown-it'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { plainFailures } from '#http/public-pages.ts'
 import { documentsRoot } from '#platform/package-root.ts'
 import { findDocsFiles } from './docs-files.ts'
 import { headingId } from './docs-markdown.ts'
@@ -19,12 +22,15 @@ let brandedApp: FastifyInstance
 /** @param more what differs from a gateway that shows everything to everybody, and has no brand */
 async function serve(more: Partial<DocsDeps> = {}): Promise<FastifyInstance> {
   const served = Fastify()
+  plainFailures(served, { log: silentLog })
   const links = { publicUrl: 'https://esim.example.com/prefix' }
   addDocsRoutes(served, {
     links,
     audience: 'all',
     brand: async () => undefined,
     isOperators: async () => false,
+    clock: systemClock,
+    callerOf: ({ headers }) => String(headers['x-caller']),
     ...more,
   })
   await served.ready()
@@ -290,6 +296,20 @@ describe('the brand of the operator', () => {
     name = 'After'
     expect((await get('/docs/signing', {}, changing)).body).toContain('<span>After</span>')
     await changing.close()
+  })
+})
+
+describe('searches', () => {
+  test('of one address wait for each other, and too many are refused while others are answered', async () => {
+    const searchOf = (caller: string) => get('/docs/search?q=signature', { 'x-caller': caller })
+    const many = Array.from({ length: 20 }, () => searchOf('eager'))
+    expect((await searchOf('patient')).statusCode).toBe(200)
+    const answers = await Promise.all(many)
+    const refused = answers.filter(({ statusCode }) => statusCode === 429)
+    expect(answers.filter(({ statusCode }) => statusCode === 200)).toHaveLength(20 - refused.length)
+    expect(refused).toHaveLength(3)
+    expect(refused[0]!.headers['retry-after']).toBe('2')
+    expect(refused[0]!.body).toMatch(/^You have sent too many requests/)
   })
 })
 

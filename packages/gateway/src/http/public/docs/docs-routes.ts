@@ -1,9 +1,11 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
+import type { Clock } from '@dealer-esim/lib/clock.ts'
 import cookie from '@fastify/cookie'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { chooseLanguage } from '#esims/languages/choose-language.ts'
 import { acceptsGzip } from '#http/gzip.ts'
+import { createCallerLimiter } from '#http/load-shedding/caller-limits.ts'
 import { addressIn, ENGLISH, markdownAddress } from './docs-files.ts'
 import { createLibrary, type Library, type Resource, resource } from './docs-library.ts'
 import { relativeTo } from './docs-markdown.ts'
@@ -19,6 +21,9 @@ export interface DocsDeps {
   brand(): Promise<DocsBrand | undefined>
   /** The operator's own people read everything. Called only if dealers may not. */
   isOperators(request: FastifyRequest): Promise<boolean>
+  clock: Pick<Clock, 'monotonic'>
+  /** Whose limits a search counts towards. */
+  callerOf(request: FastifyRequest): string
 }
 
 type DocsRequest = FastifyRequest<{ Params: { '*': string }; Querystring: Record<string, unknown> }>
@@ -31,6 +36,9 @@ const LANGUAGE_KEPT_S = 31_536_000
 
 /** A longer question is cut. */
 const QUERY_LENGTH_MAX = 200
+
+/** A stranger chooses the words, and the worst take 8 ms. A reader who types never waits. */
+const SEARCHES = { ofCaller: 1, waiting: 16, ofNode: 64, time: { savedMs: 1_000, share: 0.1 } }
 
 /**
  * Serves docs/*.md as pages under /docs in each language, each also as Markdown, with their pictures, the samples, a search and
@@ -46,6 +54,7 @@ export function addDocsRoutes(app: FastifyInstance, deps: DocsDeps): void {
     libraries.set(audience, library)
     return library
   }
+  const searches = createCallerLimiter(SEARCHES, deps.clock)
   // The root redirects to the documentation.
   const redirect = (from: string, code: number, to: string) =>
     app.get(from, { config: ANYBODY }, (_request, reply) => reply.code(code).header('location', to).send())
@@ -58,8 +67,14 @@ export function addDocsRoutes(app: FastifyInstance, deps: DocsDeps): void {
     const library = await libraryFor(request)
     const { language, name } = splitAddress(request.params['*'])
     if (request.params['*'] === 'language') return chooseForLater(library, request, reply)
-    if (name === 'search') return search(library, language, request, reply, await deps.brand())
-    return page(library, request, reply, await deps.brand())
+    const brand = await deps.brand()
+    if (name !== 'search') return page(library, request, reply, brand)
+    const end = await searches.begin(deps.callerOf(request))
+    try {
+      return await search(library, language, request, reply, brand)
+    } finally {
+      end()
+    }
   })
 }
 

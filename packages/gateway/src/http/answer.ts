@@ -10,21 +10,27 @@ export interface Answer {
   code: string
   http: number
   headers: Record<string, string>
-  body: string
+  /** Text, or its bytes in parts. */
+  body: string | readonly Buffer[]
 }
 
 /** The code under which a forwarded request is counted here. The other cell counts it under its answer's code. */
 export const FORWARDED = 'forwarded'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
+const BEFORE_DATA = '{"code":"000000","message":"success","data":'
 
-/** @param data JSON text */
-export function successAnswer(requestId: string, data: string, headers?: Record<string, string>): Answer {
+/** @param data JSON text, or its bytes in parts */
+export function successAnswer(
+  requestId: string,
+  data: string | readonly Buffer[],
+  headers?: Record<string, string>,
+): Answer {
   return {
     code: '000000',
     http: 200,
     headers: { 'content-type': JSON_TYPE, 'rt-requestid': requestId, ...headers },
-    body: `{"code":"000000","message":"success","data":${data}}`,
+    body: typeof data === 'string' ? `${BEFORE_DATA}${data}}` : [Buffer.from(BEFORE_DATA), ...data, Buffer.from('}')],
   }
 }
 
@@ -33,7 +39,7 @@ export function successAnswer(requestId: string, data: string, headers?: Record<
  * @param requestId the caller's, if it is well formed
  * @param error the answer reveals only the error's own parts, never a stack trace, SQL or a secret
  */
-export function failureAnswer(requestId: string | undefined, error: ApiError): Answer {
+export function failureAnswer(requestId: string | undefined, error: ApiError): Answer & { body: string } {
   const { message, details, data, headers } = error.parts
   const { code } = error
   const envelope = failure(code, requestId ?? randomUUID(), { message, details, data: data as never })
@@ -56,18 +62,20 @@ export function failureAnswer(requestId: string | undefined, error: ApiError): A
  */
 const LONG = 64 * 1024
 
-/** Writes head and body in one call. With `isLast` the connection ends after the answer. @returns the size of the body in bytes */
+/** Writes head and body together. With `isLast` the connection ends after the answer. @returns the size of the body in bytes */
 export function sendAnswer(
   response: ServerResponse,
   { http, headers, body }: Answer,
   { isLast }: { isLast: boolean },
 ): number {
-  const isLong = body.length > LONG
-  const bytes = isLong ? Buffer.from(body) : body
-  const sizeBytes = Buffer.byteLength(bytes)
+  const parts = typeof body !== 'string' ? body : [body.length > LONG ? Buffer.from(body) : body]
+  let sizeBytes = 0
+  for (const part of parts) sizeBytes += Buffer.byteLength(part)
   headers['content-length'] = String(sizeBytes)
   if (isLast) headers.connection = 'close'
-  response.writeHead(http, headers).end(bytes)
+  response.writeHead(http, headers)
+  for (const part of parts.slice(0, -1)) response.write(part)
+  response.end(parts.at(-1))
   return sizeBytes
 }
 

@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { seedDemoCatalogue, seedSandboxPackages } from '#catalogue/demo/seed-catalogue.ts'
 import { listPackages } from '#catalogue/snapshot/list-packages.ts'
+import type { Deps } from '#deps.ts'
+import type { Call, JsonParts } from '#http/dealer/dealer-call.ts'
+import { listPackages as answerPackageList } from '#http/dealer/dealer-packages.ts'
 import { type CatalogueTestbed, createCatalogueTestbed } from '../harness/catalogue-testbed.ts'
 
 let testbed: CatalogueTestbed
@@ -24,3 +27,23 @@ test('the demo catalogue is added once and keeps the operator’s changes', asyn
   expect(await seedDemoCatalogue(deps)).toBe(0)
   expect((await catalogue.latest()).offer(buyer, 'JP_1_7')).toMatchObject({ packageName: 'Mine' })
 })
+
+test.each([1, 49, 50, 51, 100, 500])(
+  'a page of %i packages reads as one, and is built 50 at a time',
+  async (pageSize) => {
+    const tenant = await testbed.addTenant('USD')
+    const catalogue = await testbed.freshCatalogue().latest()
+    const page = listPackages(catalogue, tenant, { pageSize })
+    let turns = 0
+    const deps = { catalogue: { current: async () => catalogue } } as unknown as Deps
+    const call = {
+      tenant,
+      request: { pageSize },
+      nextTurn: async () => void turns++,
+    } as unknown as Call<'package/list'>
+    const { data } = await answerPackageList(deps, call)
+    const { parts } = data as JsonParts
+    expect(JSON.parse(Buffer.concat(parts).toString())).toEqual({ ...page, asOf: expect.any(String) })
+    expect(turns).toBe(Math.ceil(page.packageList.length / 50))
+  },
+)

@@ -21,7 +21,7 @@ import { callerReader, isSecure } from '../caller.ts'
 import type { Forward } from '../forward.ts'
 import type { LoadShedder } from '../load-shedding/load-shedder.ts'
 import { depsOf } from '../twin-requests.ts'
-import { type Handler, JsonText, type Operations } from './dealer-call.ts'
+import { type Handler, JsonParts, type Operations } from './dealer-call.ts'
 import { createContext, paceRefusal, type RequestContext, refuse, requestIdOf, respond } from './respond.ts'
 
 export interface DealerApiParts {
@@ -171,8 +171,8 @@ async function perform<Name extends OperationName>(
   const answerCall: Handler<Name> = operations[operation]
   const call = { tenant, catalogueVersion, request, headers, address, receivedAt, nextTurn }
   const { data, isReplay } = await answerCall(deps, call)
-  const text = data instanceof JsonText ? data.text : JSON.stringify(data)
-  return successAnswer(headers.requestId, text, isReplay ? REPLAYED : undefined)
+  const json = data instanceof JsonParts ? data.parts : JSON.stringify(data)
+  return successAnswer(headers.requestId, json, isReplay ? REPLAYED : undefined)
 }
 
 const REPLAYED = { 'Idempotent-Replayed': 'true' }

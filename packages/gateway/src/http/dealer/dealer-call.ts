@@ -23,16 +23,19 @@ export interface Call<Name extends OperationName> extends Admitted {
   nextTurn(): Promise<void>
 }
 
-/** The JSON text of an answer that was written a part at a time. */
-export class JsonText {
-  readonly text: string
-  constructor(text: string) {
-    this.text = text
+/**
+ * The JSON of an answer as bytes, a part at a time. Short-lived texts of 128 KiB and more would make the garbage collector
+ * stop the process for 10 to 20 ms, several times a second.
+ */
+export class JsonParts {
+  readonly parts: readonly Buffer[]
+  constructor(parts: readonly Buffer[]) {
+    this.parts = parts
   }
 }
 
 export interface Result<Name extends OperationName> {
-  data: AnswerOf<Name> | DryRunAnswerOf<Name> | JsonText
+  data: AnswerOf<Name> | DryRunAnswerOf<Name> | JsonParts
   /** True if the answer repeats that of an earlier call with the same transactionId. */
   isReplay?: boolean
 }

@@ -132,5 +132,5 @@ function tracedOrder(
 
 /** Reads a member from the body's text, because the answer of a replay may have been stored as text. */
 function memberOf({ body }: Answer, name: 'orderNo' | 'actionNo'): string | undefined {
-  return new RegExp(`"${name}":"([^"]+)"`).exec(body)?.[1]
+  return typeof body === 'string' ? new RegExp(`"${name}":"([^"]+)"`).exec(body)?.[1] : undefined
 }

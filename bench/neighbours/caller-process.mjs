@@ -5,7 +5,6 @@
 //   body      text with {id}, or `bodyBytes` of a PDF; `holds`: the last byte is never sent
 import { createHmac, randomUUID } from 'node:crypto'
 import net from 'node:net'
-import os from 'node:os'
 
 const { port, connections, head, body = '', bodyBytes, holds = false, signs } = JSON.parse(process.argv[2])
 const file =
@@ -60,8 +59,6 @@ function isWhole(text) {
   return text.length >= end + 4 + Number(/content-length: (\d+)/i.exec(lines)?.[1] ?? 0)
 }
 
-// Real callers have machines of their own. This one gets the time that the gateway, its database and the measured calls leave.
-os.setPriority(os.constants.priority.PRIORITY_BELOW_NORMAL)
 for (let index = 0; index < connections; index++) connect()
 process.on('message', () => {
   process.send(statuses)

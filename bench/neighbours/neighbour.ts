@@ -52,7 +52,11 @@ export async function measureDisturbed(stage: Stage, neighbour: Neighbour, secon
   const port = new URL(stage.baseUrl).port
   const before = memoryMb(stage.pid)
   let most = before
-  const caller = fork(CALLER, [JSON.stringify({ port, ...neighbour.calls(stage) })], { execArgv: [] })
+  // Real callers have machines of their own: this one gets the time that nobody else wants.
+  const caller = fork(CALLER, [JSON.stringify({ port, ...neighbour.calls(stage) })], {
+    execPath: 'chrt',
+    execArgv: ['--idle', '0', process.execPath],
+  })
   const watching = setInterval(() => {
     most = Math.max(most, memoryMb(stage.pid))
   }, MEMORY_EVERY_MS)

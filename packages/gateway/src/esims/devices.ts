@@ -12,6 +12,11 @@ export interface Device {
   since?: number
   /** Such as where it is sold without eSIM. */
   note?: string
+  /**
+   * How browsers name it where they do not use its model: `SM-S931` of each region, or `SM-G981B` of the one region that is known
+   * to take an eSIM.
+   */
+  codes?: string[]
 }
 
 /** The dated table devices.json. Models differ between countries, so it is never a promise. */
@@ -30,6 +35,19 @@ export function getDevices(): DeviceTable {
   return table
 }
 
+/** Finds the device that a browser names: `Pixel 8`, `SM-S931B`. */
+export function findDevice(named: string): Device | undefined {
+  const name = named.toUpperCase()
+  return getDevices().devices.find(
+    ({ model, codes = [] }) => model.toUpperCase() === name || codes.some((code) => isOfRegion(name, code)),
+  )
+}
+
+/** The region is a letter: `SM-S931B`, `SM-S931U1`. With a digit, `SM-S9310`, it is sold in China, without eSIM. */
+function isOfRegion(name: string, code: string): boolean {
+  return name.startsWith(code) && /^([A-Z]|$)/.test(name.slice(code.length))
+}
+
 const PAGE_SIZE = 100
 
 /** @throws ApiError 000108 for a cursor of another list */
@@ -46,7 +64,9 @@ export function listDevices(linkKey: Buffer, tenantId: string, request: DeviceLi
   const first = cursor == null ? 0 : Number(readCursor(linkKey, scope, cursor)[0])
   const end = first + (pageSize ?? PAGE_SIZE)
   return {
-    deviceList: found.slice(first, end).map(({ since = null, note = null, ...device }) => ({ ...device, since, note })),
+    deviceList: found
+      .slice(first, end)
+      .map(({ brand, model, since = null, note = null }) => ({ brand, model, since, note })),
     nextCursor: end < found.length ? createCursor(linkKey, scope, [end]) : null,
     asOf,
   }

@@ -1,4 +1,4 @@
-import { type Device, getDevices, sinceText } from '#esims/devices.ts'
+import { type Device, findDevice, getDevices, sinceText } from '#esims/devices.ts'
 import { formatDate } from '#esims/languages/formats.ts'
 import { fill } from '#esims/languages/traveller-language.ts'
 import { escapeHtml } from '../escape-html.ts'
@@ -22,7 +22,7 @@ function shouldTake({ phone }: Reader): string | undefined {
   if (phone.kind === 'iphone') return phone.opensLinks ? 'iPhone' : undefined
   const { model } = phone
   if (model === null) return undefined
-  const known = getDevices().devices.find((device) => device.model.toLowerCase() === model.toLowerCase())
+  const known = findDevice(model)
   return known && `${known.brand} ${known.model}`
 }
 

@@ -301,3 +301,42 @@ describe('the page after the installation', () => {
     )
   })
 })
+
+describe('the answer to “Does my phone take an eSIM?”', () => {
+  const PHONE = 'Mozilla/5.0 (Linux; Android 15; SM-S931B Build/AP3A.240905.015.A2'
+  it.each([
+    ['an iPhone with iOS 17.4', { 'user-agent': 'Mozilla/5.0 (iPhone; CPU iPhone OS 17_4 like Mac OS X)' }, 'iPhone'],
+    ['an older iPhone', { 'user-agent': 'Mozilla/5.0 (iPhone; CPU iPhone OS 16_7 like Mac OS X)' }, undefined],
+    [
+      'Chrome, once it names the model',
+      {
+        'user-agent': 'Mozilla/5.0 (Linux; Android 10; K) Chrome/142.0.0.0 Mobile',
+        'sec-ch-ua-model': '"Pixel 8 Pro"',
+      },
+      'Google Pixel 8 Pro',
+    ],
+    ['Chrome before that', { 'user-agent': 'Mozilla/5.0 (Linux; Android 10; K) Chrome/142.0.0.0 Mobile' }, undefined],
+    ['a Samsung phone', { 'user-agent': `${PHONE}) SamsungBrowser/28.0 Mobile` }, 'Samsung Galaxy S25'],
+    ['a mail program’s page', { 'user-agent': `${PHONE}; wv) Chrome/142.0.0.0 Mobile` }, 'Samsung Galaxy S25'],
+    ['a phone that the list lacks', { 'user-agent': 'Mozilla/5.0 (Linux; Android 14; SM-A155F) Mobile' }, undefined],
+    [
+      'a model of markup',
+      { 'user-agent': 'Mozilla/5.0 (Linux; Android 14; <b>x</b>)', 'sec-ch-ua-model': '"<b>x</b>"' },
+      undefined,
+    ],
+    ['a desktop', { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) Chrome/142.0.0.0' }, undefined],
+  ])('names what %s says it is, and *#06# otherwise', (_, headers, name) => {
+    const page = install({}, {}, { phone: phoneOf(headers) })
+    expect(/<p class="good"><bdi>(.*?)<\/bdi>: it should take/.exec(page)?.[1]).toBe(name)
+    expect(page).toContain('dial <bdi dir="ltr">*#06#</bdi>. A number called EID means yes.')
+    expect(page).not.toContain('<b>x')
+  })
+
+  it('has the list of phones behind it, with the day of the list, and no code of a model', () => {
+    expect(install()).toContain('<a href="?devices">Phones that take an eSIM</a>')
+    const list = devicesPage(reader())
+    expect(list).toContain('<th scope="row">Samsung Galaxy Z Fold7</th><td>since 2025, not in every country</td>')
+    expect(list).toMatch(/As of <bdi>\d+ \w+ \d{4}<\/bdi>\. Models differ between countries/)
+    expect(list).not.toContain('SM-')
+  })
+})

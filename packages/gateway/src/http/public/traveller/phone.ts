@@ -22,7 +22,8 @@ export function phoneOf(headers: IncomingHttpHeaders): Phone {
     return { kind: 'iphone', model: 'iPhone', isSamsung: false, opensLinks: major > 17 || (major === 17 && minor >= 4) }
   }
   if (!/\bAndroid\b/.test(agent)) return { kind: 'desktop', model: null, isSamsung: false, opensLinks: false }
-  const model = hintedModel(headers) ?? /; (?!wv\b)([^;()]{2,40}?)(?: Build\/[^;)]*)?\)/.exec(agent)?.[1] ?? null
+  const model =
+    hintedModel(headers) ?? /; (?!wv\b)([^;()]{2,40}?)(?: Build\/[^;)]*)?(?:; wv)?\)/.exec(agent)?.[1] ?? null
   const known = model === null || model === 'K' ? null : model
   return { kind: 'android', model: known, isSamsung: /\bSM-|SAMSUNG/i.test(`${known} ${agent}`), opensLinks: true }
 }

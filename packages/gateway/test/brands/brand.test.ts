@@ -1,8 +1,12 @@
 import sql from 'sql-template-tag'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { brandFor } from '#brands/brand.ts'
+import type { BrandInput } from '#brands/brand-members.ts'
+import { putOperatorBrand } from '#brands/put-brand.ts'
+import { checkBrand } from '#operations/doctor/check-brand.ts'
+import { createFindings } from '#operations/doctor/finding.ts'
 import { NIL_TENANT } from '#platform/audit/audit.ts'
-import { createWalletTestbed } from '#test/harness/wallets.ts'
+import { ALICE, createWalletTestbed } from '#test/harness/wallets.ts'
 
 let wallets: Awaited<ReturnType<typeof createWalletTestbed>> // has its own database
 let find: (tenantId: string | null, brand?: string | null) => ReturnType<typeof brandFor>
@@ -49,5 +53,31 @@ describe('the brand of what a dealer sells', () => {
       [null, 'lotus'],
     ] as const)
       expect(await find(tenantId, name)).toMatchObject(operator)
+  })
+})
+
+describe('the go-live check of the brand', () => {
+  const findingOf = async (deployment: 'local' | 'test') => {
+    const findings = await checkBrand({ db: wallets.db, config: { deployment } }, createFindings('brand'))
+    return findings.map(({ state, message }) => `${state} ${message}`)
+  }
+  const set = (input: BrandInput, icon: Buffer | null) =>
+    putOperatorBrand(wallets.deps, { input, pictures: { icon, logoLight: null } }, ALICE)
+
+  it('names what the operator’s brand lacks, and accepts all of it on a local deployment', async () => {
+    await set({ name: 'Meridian' }, null)
+    expect(await findingOf('test')).toEqual([
+      'WARNING Your brand has no e-mail address for questions, no logo, no link to terms or a legal notice. Set it in the console, on the page Brand.',
+    ])
+    expect(await findingOf('local')).toEqual(['OK The brand is Meridian.'])
+    const legalLinks = [{ label: 'Terms', url: 'https://m.example/terms' }]
+    const contact = { name: 'Meridian', supportEmail: 'care@m.example', legalLinks }
+    await set(
+      contact,
+      Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><path d="M0 0h9v9z"/></svg>'),
+    )
+    expect(await findingOf('test')).toEqual(['OK The brand is Meridian.'])
+    await wallets.db.query(sql`update operator_settings set contact_name = null`)
+    expect((await findingOf('test'))[0]).toMatch(/^WARNING Your brand has no name\. /)
   })
 })

@@ -2,7 +2,10 @@ import { brandFor, UNNAMED_OPERATOR } from '#brands/brand.ts'
 import type { DatabaseCheckInput, Finding, Findings } from './finding.ts'
 
 /** Checks that dealers and travellers see whose gateway this is, and whom to ask. */
-export async function checkBrand({ db, config }: DatabaseCheckInput, findings: Findings): Promise<Finding[]> {
+export async function checkBrand(
+  { db, config }: Pick<DatabaseCheckInput, 'db' | 'config'>,
+  findings: Findings,
+): Promise<Finding[]> {
   const brand = await brandFor({ db, links: { publicUrl: '' } }, null, null)
   const missing = [
     ...(brand.name === UNNAMED_OPERATOR ? ['name'] : []),

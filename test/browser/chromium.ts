@@ -1,6 +1,7 @@
-import { accessSync, constants } from 'node:fs'
+import { accessSync, constants, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { delimiter, join } from 'node:path'
-import { type Browser, chromium } from 'playwright-core'
+import { type Browser, chromium, type Locator, type Page } from 'playwright-core'
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
 
@@ -22,6 +23,11 @@ export function isBrowserAvailable(): boolean {
   return false
 }
 
+/** True if the letters of all our languages can be drawn, which must be so where a browser must be. */
+export function hasFonts(): boolean {
+  return process.env.REQUIRE_BROWSER === '1' || isReadable('/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc')
+}
+
 export function launchChromium(): Promise<Browser> {
   return chromium.launch({
     executablePath: chromiumPath()!,
@@ -40,9 +46,43 @@ export function launchChromium(): Promise<Browser> {
   })
 }
 
-function isExecutable(path: string): boolean {
+/** The elements that are wider than the screen; none if nothing can be scrolled to the side. */
+export function overflowOf(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    const { scrollWidth, clientWidth } = document.documentElement
+    if (scrollWidth <= clientWidth) return []
+    const isWide = (element: Element) => {
+      const { left, right } = element.getBoundingClientRect()
+      return left < -0.5 || right > clientWidth + 0.5
+    }
+    const wide = [...document.querySelectorAll('body *')].filter(isWide)
+    return [`${scrollWidth} > ${clientWidth}`, ...wide.map((element) => element.outerHTML.slice(0, 100))]
+  })
+}
+
+/** Reads a QR code as it is drawn. The picture is decoded in a page without a policy. */
+export async function decodeQr(locator: Locator): Promise<string | undefined> {
+  const png = (await locator.screenshot()).toString('base64')
+  const blank = await locator.page().context().browser()!.newPage()
+  await blank.evaluate(readFileSync(createRequire(import.meta.url).resolve('jsqr'), 'utf8'))
+  const text = await blank.evaluate(async (data) => {
+    const picture = await createImageBitmap(await (await fetch(`data:image/png;base64,${data}`)).blob())
+    const context = new OffscreenCanvas(picture.width, picture.height).getContext('2d')!
+    context.drawImage(picture, 0, 0)
+    const pixels = context.getImageData(0, 0, picture.width, picture.height)
+    const { jsQR } = globalThis as unknown as { jsQR: typeof import('jsqr')['default'] }
+    return jsQR(pixels.data, picture.width, picture.height)?.data
+  }, png)
+  await blank.close()
+  return text
+}
+
+const isExecutable = (path: string) => isAccessible(path, constants.X_OK)
+const isReadable = (path: string) => isAccessible(path, constants.R_OK)
+
+function isAccessible(path: string, mode: number): boolean {
   try {
-    accessSync(path, constants.X_OK)
+    accessSync(path, mode)
     return true
   } catch {
     return false

@@ -1,24 +1,28 @@
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { brandColours } from '@dealer-esim/contract'
+import { composeInBrand } from '@dealer-esim/gateway/alerts/mail/mail-template.ts'
+import { linkMail } from '@dealer-esim/gateway/alerts/mail/mail-texts.ts'
 import { composeTravellerMail } from '@dealer-esim/gateway/alerts/mail/traveller-mail.ts'
-import { getLanguages } from '@dealer-esim/gateway/esims/languages/traveller-language.ts'
+import type { Brand } from '@dealer-esim/gateway/brands/brand.ts'
+import { type BrandInput, checkBrand } from '@dealer-esim/gateway/brands/brand-members.ts'
+import { accentOf } from '@dealer-esim/gateway/brands/brand-settings.ts'
+import { TEXT_NAMES, TEXTS } from '@dealer-esim/gateway/esims/languages/texts.ts'
+import { getLanguages, withTexts } from '@dealer-esim/gateway/esims/languages/traveller-language.ts'
 import { qrSvg } from '@dealer-esim/gateway/esims/qr/qr-picture.ts'
 import type { InstallCodes, TravellerEsim } from '@dealer-esim/gateway/esims/qr/traveller-esim.ts'
 import { travellerMailOf } from '@dealer-esim/gateway/esims/sends/compose-mail.ts'
 import { DOCS_ICON } from '@dealer-esim/gateway/http/public/docs/docs-style.ts'
 import { cardPage } from '@dealer-esim/gateway/http/public/traveller/card-page.ts'
 import { devicesPage } from '@dealer-esim/gateway/http/public/traveller/devices-page.ts'
-import { endedPage } from '@dealer-esim/gateway/http/public/traveller/ended-pages.ts'
+import { endedPage, unknownPage } from '@dealer-esim/gateway/http/public/traveller/ended-pages.ts'
 import { installPage } from '@dealer-esim/gateway/http/public/traveller/install-page.ts'
 import { phoneOf } from '@dealer-esim/gateway/http/public/traveller/phone.ts'
 import { statusPage } from '@dealer-esim/gateway/http/public/traveller/status-page.ts'
 import { policyOf, type Reader } from '@dealer-esim/gateway/http/public/traveller/traveller-page.ts'
 import axe from 'axe-core'
 import Fastify, { type FastifyInstance } from 'fastify'
-import type { Browser, Locator, Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { isBrowserAvailable, launchChromium } from './chromium.ts'
+import { decodeQr, hasFonts, isBrowserAvailable, launchChromium, overflowOf } from './chromium.ts'
 
 const MATCHING_ID = 'K2-9XQ4TJ-1YB7PD-0000-1111-2222-3333'
 const AC = `LPA:1$a-rather-long-name.rsp.smdp.example.com$${MATCHING_ID}$$1`
@@ -55,41 +59,77 @@ const PHONES = {
   iphone: phoneOf({ 'user-agent': 'Mozilla/5.0 (iPhone; CPU iPhone OS 18_6 like Mac OS X) Mobile/15E148' }),
   desktop: phoneOf({}),
 }
-const colours = brandColours('#f5b800')
 /** 105 × 148 mm at 96 pixels an inch. */
 const A6_PIXELS = { width: 397, height: 559 }
 
-function readerOf(tag: string, phone: keyof typeof PHONES): Reader {
-  const languages = [...getLanguages().values()]
-  const brand = {
-    ...{
-      name: 'Lotus Travel',
-      isOperator: false,
-      colours,
-      accentInk: colours.onAccent,
-      topUpUrl: 'https://shop.example/',
-    },
-    ...{ supportEmail: 'help@a-rather-long-name-of-a-shop.example', supportPhone: '+44 20 7946 0018' },
-    legalLinks: [{ label: 'Terms', url: 'https://shop.example/terms' }],
-  }
-  return { language: getLanguages().get(tag)!, languages, brand, seller: 'Lotus Travel', phone: PHONES[phone] }
+const LOTUS = {
+  ...{ name: 'Lotus Travel', accent: '#f5b800', topUpUrl: 'https://shop.example/' },
+  ...{ supportEmail: 'help@a-rather-long-name-of-a-shop.example', supportPhone: '+44 20 7946 0018' },
+  legalLinks: [{ label: 'Terms', url: 'https://shop.example/terms' }],
+}
+const MARKUP = `</title></style></script><script>taken()</script><img src=x onerror=taken()>"'>`
+const HOSTILE_URL = 'https://evil.example/?a=1&quot;onclick=taken()&lt;script&gt;'
+/** As dealers may save them: markup wherever it is accepted, and texts as long as they may be. */
+const BRANDS = {
+  lotus: LOTUS,
+  open: { ...LOTUS, supportHours: '9–18' },
+  hostile: {
+    ...{ ...LOTUS, name: MARKUP, accent: '#ffffff', supportHours: MARKUP, topUpUrl: HOSTILE_URL },
+    supportEmail: "a'onfocus='taken?bcc=all&body=%3Cb%3E@evil.example",
+    legalLinks: [{ label: `</a><svg onload=taken()>"'`, url: HOSTILE_URL }],
+    texts: Object.fromEntries(
+      TEXT_NAMES.slice(0, 100).map((name) => [name, `${MARKUP}${TEXTS[name].map((value) => `{${value}}`).join('')}`]),
+    ),
+  },
+  long: {
+    ...{ ...LOTUS, name: 'W'.repeat(100), supportHours: 'W'.repeat(100), supportPhone: '0'.repeat(39) },
+    supportEmail: `${'w'.repeat(64)}@${'w'.repeat(60)}.${'w'.repeat(60)}.example`,
+    legalLinks: Array.from({ length: 5 }, () => ({ label: 'W'.repeat(40), url: 'https://shop.example/' })),
+  },
+} satisfies Record<string, BrandInput>
+type BrandName = keyof typeof BRANDS
+
+function brandOf(name: BrandName): Brand {
+  const settings = checkBrand(BRANDS[name])
+  const colours = brandColours(accentOf(settings))
+  const shown = { name: settings.name!, legalLinks: settings.legalLinks ?? [] }
+  return { ...settings, ...shown, isOperator: false, colours, accentInk: colours.onAccent }
+}
+
+function readerOf(tag: string, phone: keyof typeof PHONES, brandName: BrandName = 'lotus'): Reader {
+  const languages = getLanguages()
+  const brand = brandOf(brandName)
+  const language = withTexts(languages.get(tag)!, brand.texts)
+  return { language, languages: [...languages.values()], brand, seller: brand.name, phone: PHONES[phone] }
 }
 
 /** The mail as a mail program shows it: with its picture. */
-function mailIn(tag: string): string {
-  const { language, brand, seller } = readerOf(tag, 'desktop')
+function mailIn(tag: string, brandName?: BrandName): string {
+  const { language, brand, seller } = readerOf(tag, 'desktop', brandName)
   const link = 'https://esim.example/share/8Kd2vQ7pXw3nTz'
   const mail = travellerMailOf(language, { esim: ESIM, codes: CODES, seller, link, name: 'Hana' })
   return composeTravellerMail(mail, brand).html.replace('cid:qr', `data:image/png;base64,${mail.scan!.qrPng}`)
 }
 
+/** A mail to a person of a dealer, under the operator’s brand. */
+function invitationIn(language: string, brandName: BrandName): string {
+  const about = { name: 'Ada', link: 'https://esim.example/console/welcome#8Kd2vQ7pXw3nTz8Kd2vQ7pXw3nTz' }
+  const { parts } = linkMail('INVITATION', about, { language, timeZone: null })
+  return composeInBrand(parts!, brandOf(brandName), undefined).html
+}
+
 const PAGES = {
   install: (reader: Reader) => installPage(reader, 'token', ESIM, CODES),
   status: (reader: Reader) => statusPage(reader, ESIM),
+  ended: (reader: Reader) => endedPage(reader, { kind: 'ENDED', esim: ESIM }),
+  used: (reader: Reader) => endedPage(reader, { kind: 'USED', esim: ESIM }),
   replaced: (reader: Reader) => endedPage(reader, { kind: 'REPLACED', esim: ESIM }),
+  mistyped: (reader: Reader) => unknownPage(reader),
   devices: (reader: Reader) => devicesPage(reader),
   card: (reader: Reader) => cardPage(reader, 'token', ESIM, CODES),
 }
+type PageKind = keyof typeof PAGES
+const KINDS = Object.keys(PAGES) as PageKind[]
 
 /** The travellers' pages in a browser, under their policy. */
 describe.skipIf(!isBrowserAvailable())('a traveller’s page in a browser', () => {
@@ -99,10 +139,10 @@ describe.skipIf(!isBrowserAvailable())('a traveller’s page in a browser', () =
 
   beforeAll(async () => {
     app = Fastify()
-    app.get<{ Querystring: { kind: keyof typeof PAGES; phone: keyof typeof PHONES; tag: string } }>(
+    app.get<{ Querystring: { kind: PageKind; phone: keyof typeof PHONES; tag: string; brand: BrandName } }>(
       '/share/token',
-      ({ query: { kind, phone, tag } }, reply) => {
-        const reader = readerOf(tag, phone)
+      ({ query: { kind, phone, tag, brand } }, reply) => {
+        const reader = readerOf(tag, phone, brand)
         reply.header('content-security-policy', policyOf(reader.brand)).type('text/html; charset=utf-8')
         return reply.send(PAGES[kind](reader))
       },
@@ -117,9 +157,9 @@ describe.skipIf(!isBrowserAvailable())('a traveller’s page in a browser', () =
     await app?.close()
   })
 
-  const urlOf = (tag: string, phone: keyof typeof PHONES, kind: keyof typeof PAGES) =>
-    `${baseUrl}/share/token?tag=${tag}&phone=${phone}&kind=${kind}`
-  const open = async (page: Page, tag: string, phone: keyof typeof PHONES, kind: keyof typeof PAGES) => {
+  const urlOf = (tag: string, phone: keyof typeof PHONES, kind: PageKind, brand: BrandName = 'lotus') =>
+    `${baseUrl}/share/token?tag=${tag}&phone=${phone}&kind=${kind}&brand=${brand}`
+  const open = async (page: Page, tag: string, phone: keyof typeof PHONES, kind: PageKind) => {
     await page.goto(urlOf(tag, phone, kind))
     await openAll(page)
   }
@@ -130,34 +170,24 @@ describe.skipIf(!isBrowserAvailable())('a traveller’s page in a browser', () =
         details.open = true
       }
     })
-  /** The elements that are wider than the screen; none if nothing can be scrolled to the side. */
-  const overflow = (page: Page) =>
-    page.evaluate(() => {
-      const { scrollWidth, clientWidth } = document.documentElement
-      if (scrollWidth <= clientWidth) return []
-      const isWide = (element: Element) => {
-        const { left, right } = element.getBoundingClientRect()
-        return left < -0.5 || right > clientWidth + 0.5
-      }
-      const wide = [...document.querySelectorAll('body *')].filter(isWide)
-      return [`${scrollWidth} > ${clientWidth}`, ...wide.map((element) => element.outerHTML.slice(0, 100))]
-    })
 
   test('fits 320 px and a desktop in each language, light and dark, with everything open', async () => {
     const page = await browser.newPage()
     const faults = []
+    const screens = [
+      ...(['install', 'status', 'ended', 'used', 'replaced', 'mistyped'] as const).map(
+        (kind) => [kind, 'iphone', 320] as const,
+      ),
+      ...(['install', 'status'] as const).map((kind) => [kind, 'desktop', 1280] as const),
+    ]
     for (const tag of getLanguages().keys())
-      for (const [phone, kind, width] of [
-        ['iphone', 'install', 320],
-        ['desktop', 'install', 1280],
-        ['iphone', 'status', 320],
-      ] as const) {
+      for (const [kind, phone, width] of screens) {
         await page.setViewportSize({ width, height: 800 })
         await page.setContent(PAGES[kind](readerOf(tag, phone)), { waitUntil: 'domcontentloaded' })
         await openAll(page)
         for (const colorScheme of ['light', 'dark'] as const) {
           await page.emulateMedia({ colorScheme })
-          const wide = await overflow(page)
+          const wide = await overflowOf(page)
           if (wide.length > 0) faults.push([tag, phone, kind, width, colorScheme, ...wide])
         }
       }
@@ -184,6 +214,76 @@ describe.skipIf(!isBrowserAvailable())('a traveller’s page in a browser', () =
       expect(violations.map(({ id, nodes }) => [id, nodes.map((node) => node.html)])).toEqual([])
     }
     expect(browserErrors).toEqual([])
+    await page.close()
+  })
+
+  test('under a brand of hostile texts has no element, attribute, script or request that others have not', async () => {
+    const page = await browser.newPage({ viewport: { width: 390, height: 844 } })
+    const [faults, foreign]: string[][] = [[], []]
+    page.on('console', (message) => message.type() === 'error' && faults!.push(message.text()))
+    page.on('request', (request) => /^http(?!:\/\/127)/.test(request.url()) && foreign!.push(request.url()))
+    await page.addInitScript(() => {
+      const taken = () => document.documentElement.append(document.createElement('taken'))
+      Object.assign(window, { taken, print: () => undefined })
+    })
+    /** Each element with its attributes, and with what a link to an address sets of the e-mail. */
+    const elements = () =>
+      page.evaluate(() =>
+        Array.from(document.querySelectorAll<HTMLAnchorElement>('*'), ({ localName, attributes, protocol, search }) =>
+          [localName, ...Array.from(attributes, ({ name }) => name), protocol === 'mailto:' && search].join(' '),
+        ),
+      )
+    for (const kind of KINDS) {
+      await page.goto(urlOf('en', 'iphone', kind, 'open'))
+      const expected = await elements()
+      await page.goto(urlOf('en', 'iphone', kind, 'hostile'))
+      expect([kind, await elements()]).toEqual([kind, expected])
+      expect(await page.locator('.brand').innerText()).toBe(MARKUP)
+    }
+    await page.goto('about:blank') // mails have no policy
+    for (const mailOf of [mailIn, invitationIn]) {
+      await page.setContent(mailOf('en', 'open'))
+      const expected = await elements()
+      await page.setContent(mailOf('en', 'hostile'))
+      expect([mailOf.name, await elements()]).toEqual([mailOf.name, expected])
+    }
+    expect([faults, foreign]).toEqual([[], []])
+    await page.close()
+  })
+
+  test('fits 320 px under a brand whose every text is as long as it may be, and so do its mails', async () => {
+    const page = await browser.newPage({ viewport: { width: 320, height: 800 } })
+    const faults = []
+    for (const tag of ['en', 'ar']) {
+      const pages = KINDS.map((kind) => [kind, PAGES[kind](readerOf(tag, 'iphone', 'long'))])
+      for (const [kind, html] of [...pages, ['mail', mailIn(tag, 'long')], ['invitation', invitationIn(tag, 'long')]]) {
+        await page.setContent(html!, { waitUntil: 'domcontentloaded' })
+        await openAll(page)
+        const wide = await overflowOf(page)
+        if (wide.length > 0) faults.push([tag, kind, ...wide])
+      }
+    }
+    expect(faults).toEqual([])
+    await page.close()
+  })
+
+  test.skipIf(!hasFonts())('shows each letter of each language rather than a box', async () => {
+    const page = await browser.newPage()
+    for (const [tag, { texts, ownName }] of getLanguages()) {
+      const letters = [...new Set(Object.values(texts).join('') + ownName)]
+      const boxes = await page.evaluate((all) => {
+        const drawn = (letter: string) => {
+          const canvas = Object.assign(document.createElement('canvas'), { width: 48, height: 48 })
+          const context = canvas.getContext('2d')!
+          context.font = '32px sans-serif'
+          context.fillText(letter, 8, 36)
+          return canvas.toDataURL()
+        }
+        const box = drawn('\u0378') // no letter has this code
+        return all.filter((letter) => drawn(letter) === box)
+      }, letters)
+      expect([tag, boxes]).toEqual([tag, []])
+    }
     await page.close()
   })
 
@@ -233,9 +333,9 @@ describe.skipIf(!isBrowserAvailable())('a traveller’s page in a browser', () =
   test('shows a QR code that decodes to the activation code, on a screen and on paper, in the dark too', async () => {
     const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, colorScheme: 'dark' })
     await page.goto(urlOf('en', 'desktop', 'install'))
-    expect(await decode(page.locator('img.qr'))).toBe(AC)
+    expect(await decodeQr(page.locator('img.qr'))).toBe(AC)
     await page.emulateMedia({ media: 'print' })
-    expect(await decode(page.locator('.paper img'))).toBe(AC)
+    expect(await decodeQr(page.locator('.paper img'))).toBe(AC)
     expect(await page.locator('.button').first().isVisible()).toBe(false)
     await page.close()
   })
@@ -256,7 +356,7 @@ describe.skipIf(!isBrowserAvailable())('a traveller’s page in a browser', () =
         faults.push([tag, scrollHeight, scrollWidth])
     }
     expect(faults).toEqual([])
-    expect(await decode(page.locator('.scan img'))).toBe(AC)
+    expect(await decodeQr(page.locator('.scan img'))).toBe(AC)
     const pdf = (await page.pdf({ preferCSSPageSize: true })).toString('latin1')
     expect(pdf.match(/\/Type\s*\/Page\b/g)).toHaveLength(1)
     expect(pdf).toMatch(/\/MediaBox\s*\[\s*0 0 29[78][.\d]* 4(19|20)/)
@@ -281,35 +381,20 @@ describe.skipIf(!isBrowserAvailable())('a traveller’s page in a browser', () =
   test('a mail in each language fits 320 and 600 px, light and dark, and its QR code decodes', async () => {
     const page = await browser.newPage()
     const faults = []
-    for (const tag of getLanguages().keys()) {
-      await page.setContent(mailIn(tag))
+    const invitations = ['en', 'zh-Hans'].map((tag) => [`invitation in ${tag}`, invitationIn(tag, 'lotus')] as const)
+    const mails = [...getLanguages().keys()].map((tag) => [tag, mailIn(tag)] as const)
+    for (const [tag, html] of [...invitations, ...mails]) {
+      await page.setContent(html)
       for (const width of [320, 600])
         for (const colorScheme of ['light', 'dark'] as const) {
           await page.setViewportSize({ width, height: 800 })
           await page.emulateMedia({ colorScheme })
-          const wide = await overflow(page)
+          const wide = await overflowOf(page)
           if (wide.length > 0) faults.push([tag, width, colorScheme, ...wide])
         }
     }
     expect(faults).toEqual([])
-    expect(await decode(page.locator('img'))).toBe(AC)
+    expect(await decodeQr(page.locator('img'))).toBe(AC)
     await page.close()
   })
-
-  /** Reads a QR code as it is drawn. The picture is decoded in a page without a policy. */
-  async function decode(locator: Locator): Promise<string | undefined> {
-    const png = (await locator.screenshot()).toString('base64')
-    const blank = await browser.newPage()
-    await blank.evaluate(readFileSync(createRequire(import.meta.url).resolve('jsqr'), 'utf8'))
-    const text = await blank.evaluate(async (data) => {
-      const picture = await createImageBitmap(await (await fetch(`data:image/png;base64,${data}`)).blob())
-      const context = new OffscreenCanvas(picture.width, picture.height).getContext('2d')!
-      context.drawImage(picture, 0, 0)
-      const pixels = context.getImageData(0, 0, picture.width, picture.height)
-      const { jsQR } = globalThis as unknown as { jsQR: typeof import('jsqr')['default'] }
-      return jsQR(pixels.data, picture.width, picture.height)?.data
-    }, png)
-    await blank.close()
-    return text
-  }
 })

@@ -60,6 +60,11 @@ export async function brandFor(deps: BrandDeps, tenantId: string | null, brandNa
   return brandOf(deps, null, operatorSettingsOf(row!))
 }
 
+/** A link that writes to an address and sets nothing else of the e-mail: in `a?bcc=b@c.example` it would. */
+export function mailtoUrl(address: string): string {
+  return `mailto:${encodeURIComponent(address).replace('%40', '@')}`
+}
+
 export interface OperatorRow {
   contactName: string | null
   contactEmail: string | null

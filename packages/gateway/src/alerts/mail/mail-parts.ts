@@ -2,6 +2,9 @@ import type { BrandColours } from '@dealer-esim/contract'
 
 /* What mails to people and to travellers share. Styles are inline, because mail programs ignore most of a style sheet. */
 
+/** Breaks a name or an address that is longer than a phone is wide, in the cells of tables too. */
+export const BREAKS = 'word-break:break-word'
+
 /** The logo on a white tile, which survives a mail program that turns colours dark, and the seller's name. */
 export function headOf(name: string, logo: string | undefined): string {
   const picture =

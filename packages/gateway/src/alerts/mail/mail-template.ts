@@ -1,7 +1,7 @@
 import { brandColours, DEFAULT_ACCENT } from '@dealer-esim/contract'
-import type { Brand } from '#brands/brand.ts'
+import { type Brand, mailtoUrl } from '#brands/brand.ts'
 import { peopleLanguage, withLocalTimes } from '#people/languages/people-language.ts'
-import { buttonOf, columnOf, escapeHtml, headOf } from './mail-parts.ts'
+import { BREAKS, buttonOf, columnOf, escapeHtml, headOf } from './mail-parts.ts'
 import type { TravellerMail } from './traveller-mail.ts'
 
 /** An e-mail as plain text and as HTML with the same content. */
@@ -109,7 +109,7 @@ function htmlOf(
 <html lang="${tag}" dir="ltr"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><meta name="supported-color-schemes" content="light dark"><title>${escapeHtml(subject)}</title>
 <style>${style}</style></head>
 <body class="bg" style="margin:0;padding:0;background:${GROUND.light};${FONT};-webkit-text-size-adjust:100%">
-<div class="bg" style="padding:24px 12px 32px;background:${GROUND.light}">
+<div class="bg" style="padding:24px 12px 32px;background:${GROUND.light};${BREAKS}">
 ${columnOf(`${brand ? headOf(brand.name, logo) : ''}
 <div class="card" style="padding:28px 28px 14px;background:${CARD.light};border:1px solid ${LINE.light};border-radius:16px">
 <h1 class="ink" style="margin:0 0 16px;font-size:24px;line-height:31px;color:${INK.light}">${escapeHtml(subject)}</h1>
@@ -126,7 +126,7 @@ function footOf(brand: Brand, link: (href: string, text: string) => string): str
   const { name, supportEmail, supportPhone, supportHours, legalLinks } = brand
   const reached = [
     escapeHtml(name),
-    ...(supportEmail ? [link(`mailto:${supportEmail}`, supportEmail)] : []),
+    ...(supportEmail ? [link(mailtoUrl(supportEmail), supportEmail)] : []),
     ...(supportPhone ? [link(`tel:${supportPhone.replaceAll(/[^\d+]/g, '')}`, supportPhone)] : []),
     ...(supportHours ? [escapeHtml(supportHours)] : []),
   ]

@@ -1,6 +1,6 @@
 import { brandColours, DEFAULT_ACCENT } from '@dealer-esim/contract'
-import type { Brand } from '#brands/brand.ts'
-import { buttonOf, columnOf, escapeHtml, headOf } from './mail-parts.ts'
+import { type Brand, mailtoUrl } from '#brands/brand.ts'
+import { BREAKS, buttonOf, columnOf, escapeHtml, headOf } from './mail-parts.ts'
 
 /** An e-mail to a traveller in its language. Only the look is missing, which its brand gives it when it is sent. */
 export interface TravellerMail {
@@ -78,7 +78,7 @@ function htmlOf(mail: TravellerMail, brand: Brand | undefined, logo: string | un
 <html lang="${language}" dir="${direction}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><meta name="supported-color-schemes" content="light dark"><meta name="format-detection" content="telephone=no, date=no, address=no"><title>${escapeHtml(subject)}</title>
 <style>${sheetOf(colours)}</style></head>
 <body class="bg" style="margin:0;padding:0;background:#f6f5f1;${FONT};-webkit-text-size-adjust:100%">
-<div class="bg" dir="${direction}" style="padding:24px 12px 32px;background:#f6f5f1">
+<div class="bg" dir="${direction}" style="padding:24px 12px 32px;background:#f6f5f1;${BREAKS}">
 ${columnOf(`${headOf(seller, logo)}
 <div class="card pad" style="padding:28px 32px 32px;background:#ffffff;border:1px solid #e2dfd8;border-radius:18px">
 ${greeting === '' ? '' : `<p ${text(16, 'soft', 'padding-bottom:10px')}>${escapeHtml(greeting)}</p>`}
@@ -116,7 +116,7 @@ function helpOf({ questions }: TravellerMail, brand: Brand | undefined, colours:
   const { supportEmail, supportPhone, supportHours } = brand ?? {}
   const lines = [
     isReplyRead(brand) && `<b>${escapeHtml(questions)}</b>`,
-    supportEmail && link(`mailto:${supportEmail}`, supportEmail, colours),
+    supportEmail && link(mailtoUrl(supportEmail), supportEmail, colours),
     supportPhone && link(`tel:${supportPhone.replaceAll(/[^\d+]/g, '')}`, supportPhone, colours),
     supportHours && escapeHtml(supportHours),
   ].filter(Boolean)

@@ -1,3 +1,4 @@
+import { mailtoUrl } from '#brands/brand.ts'
 import { packageTitle, titleText } from '#esims/languages/traveller-title.ts'
 import type { OpenedLink } from '#esims/qr/traveller-esim.ts'
 import { escapeHtml } from '../escape-html.ts'
@@ -51,5 +52,5 @@ function shop(reader: Reader): string {
 function ask(reader: Reader): string {
   const { supportEmail, name } = reader.brand
   if (supportEmail === undefined) return ''
-  return `<a class="button" href="mailto:${escapeHtml(supportEmail)}" rel="noreferrer">${icon('mail')}<span>${html(reader, 'askSeller', { seller: name })}</span></a>`
+  return `<a class="button" href="${escapeHtml(mailtoUrl(supportEmail))}" rel="noreferrer">${icon('mail')}<span>${html(reader, 'askSeller', { seller: name })}</span></a>`
 }

@@ -84,6 +84,18 @@ describe('every page', () => {
     expect(page).not.toMatch(/undefined|\{\w+\}(?![^<]*<\/style>)(?![^<]*<\/script>)/)
   })
 
+  it('writes to its seller’s address, and sets nothing else of the e-mail', () => {
+    const { brand } = reader()
+    const page = endedPage(reader({ brand: { ...brand, supportEmail: 'a?bcc=b&c@lotus.example' } }), {
+      kind: 'REPLACED',
+      esim: ESIM,
+    })
+    expect([...page.matchAll(/href="(mailto:[^"]*)"/g)].map(([, url]) => url)).toEqual(
+      Array(2).fill('mailto:a%3Fbcc%3Db%26c@lotus.example'),
+    )
+    expect(page).toContain('>a?bcc=b&amp;c@lotus.example</bdi>')
+  })
+
   it('has less than 20 kB without its pictures, in each language and on each device', () => {
     const sizeOf = (page: string) => Buffer.byteLength(page.replaceAll(/<svg.*?<\/svg>/gs, ''))
     const sizes = [...getLanguages().values()].flatMap((language) =>

@@ -24,6 +24,7 @@ svg,img{display:block;flex:none}
 .top{display:flex;align-items:center;gap:12px;min-height:64px}
 .logo{height:40px;width:auto;max-width:120px}
 .letter{display:grid;place-items:center;flex:none;width:40px;height:40px;border-radius:11px;background:var(--accent);color:var(--on-accent);font-size:20px;font-weight:700}
+.button bdi,.say bdi{overflow-wrap:anywhere}
 .brand{flex:1;min-width:0;font-weight:700;font-size:18px;line-height:1.25;overflow-wrap:anywhere}
 .lang{position:relative;max-width:50%}
 summary{cursor:pointer;list-style:none}

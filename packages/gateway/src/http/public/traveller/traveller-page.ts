@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Brand } from '#brands/brand.ts'
+import { type Brand, mailtoUrl } from '#brands/brand.ts'
 import type { TextName, Values } from '#esims/languages/texts.ts'
 import { fill, type Language } from '#esims/languages/traveller-language.ts'
 import { escapeHtml } from '../escape-html.ts'
@@ -131,7 +131,7 @@ function firstLetter(name: string): string {
 function help(reader: Reader): string {
   const { name, supportEmail, supportPhone, supportHours } = reader.brand
   const entries = [
-    supportEmail && link('mail', `mailto:${supportEmail}`, supportEmail),
+    supportEmail && link('mail', mailtoUrl(supportEmail), supportEmail),
     supportPhone && link('call', `tel:${supportPhone.replaceAll(/[^\d+]/g, '')}`, supportPhone),
     supportHours && `<li>${icon('clock')}<bdi>${escapeHtml(supportHours)}</bdi></li>`,
   ].filter(Boolean)

@@ -17,7 +17,7 @@ import { createLoadShedder } from './http/load-shedding/load-shedder.ts'
 import { addBrandPictures } from './http/public/brand-pictures.ts'
 import { addDocsRoutes } from './http/public/docs/docs-routes.ts'
 import { addLedgerKeyRoutes } from './http/public/ledger-key-routes.ts'
-import { addTravellerRoutes } from './http/public/traveller/traveller-routes.ts'
+import { addTravellerRoutes, unavailableFor } from './http/public/traveller/traveller-routes.ts'
 import { httpsOnly, plainFailures, queuePages } from './http/public-pages.ts'
 import { rtApi } from './http/rt/rt-api.ts'
 import { createServer, type ServerParts } from './http/server.ts'
@@ -48,7 +48,7 @@ export async function startApi(deps: Deps): Promise<Running & { port: number }> 
     })
   const callerOf = callerReader(config.trustedProxies)
   await registerQueued(server, (app) => {
-    plainFailures(app, deps)
+    plainFailures(app, deps, unavailableFor)
     httpsOnly(app, deps)
     addTravellerRoutes(app, deps)
     addBrandPictures(app, deps)

@@ -1,7 +1,7 @@
 import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '#platform/config/config.ts'
 import { toApiError, unavailableLog } from './answer.ts'
 import { callerReader, isSecure } from './caller.ts'
@@ -39,11 +39,14 @@ export function httpsOnly(app: FastifyInstance, { config }: { config: Config }, 
 
 const RETRY_AFTER_S = 5
 
+/** The page that is shown in the place of one that failed; undefined: a line of text is. */
+type FailurePage = (request: FastifyRequest, reply: FastifyReply) => string | undefined
+
 /**
  * Logs the cause of a failure, and shows the visitor only that something failed. The log contains the route but not the
  * address, which contains a QR link's token in some encoding.
  */
-export function plainFailures(app: FastifyInstance, { log }: { log: Log }): void {
+export function plainFailures(app: FastifyInstance, { log }: { log: Log }, pageFor?: FailurePage): void {
   const logUnavailable = unavailableLog(log)
   app.setErrorHandler((error, request, reply) => {
     const isUnavailable = toApiError(error).code === '000002'
@@ -54,11 +57,15 @@ export function plainFailures(app: FastifyInstance, { log }: { log: Log }): void
     if (isClientError(error)) return reply.code(404).send('There is no such page.\n')
     if (isUnavailable) logUnavailable(error)
     else log.error({ err: error, path: request.routeOptions.url }, 'a page failed')
-    if (!isUnavailable) return reply.code(500).send('Something went wrong here. Try again later.\n')
-    return reply
-      .code(503)
-      .header('retry-after', RETRY_AFTER_S)
-      .send('This page cannot be shown right now. Try again in a moment.\n')
+    reply.code(isUnavailable ? 503 : 500)
+    if (isUnavailable) reply.header('retry-after', RETRY_AFTER_S)
+    const page = pageFor?.(request, reply)
+    if (page !== undefined) return reply.type('text/html; charset=utf-8').send(page)
+    return reply.send(
+      isUnavailable
+        ? 'This page cannot be shown right now. Try again in a moment.\n'
+        : 'Something went wrong here. Try again later.\n',
+    )
   })
 }
 

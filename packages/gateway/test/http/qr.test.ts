@@ -4,6 +4,7 @@ import { createLog } from '@dealer-esim/lib/telemetry/json-log.ts'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { applyReports } from '#esims/apply-reports.ts'
+import { getLanguages } from '#esims/languages/traveller-language.ts'
 import { renewShareLink } from '#esims/qr/share-link.ts'
 import { acceptEsim } from '#fulfilment/outcomes/save-outcomes.ts'
 import { addDealer, call, type Dealer, type Node, startNode } from '../harness/api-node.ts'
@@ -151,13 +152,12 @@ describe('qrCodeUrl', () => {
     const changes = [
       `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`,
       token.slice(0, -1),
-      `${token}A`,
       `${token.slice(0, 43)}${other.slice(43)}`,
-      `${token}.gif`,
-      `${token}.svg.svg`,
       'any',
+      ...['A', '.gif', '.svg.svg', '/', '/x.svg', token, `${PUBLIC_URL}/qr/`].map((end) => token + end),
     ]
     expect(await get('/qr/unknown.svg')).toMatchObject({ status: 404, text: '' })
+    expect(await get(`/qr/${token}/`, {})).toMatchObject({ status: 404, text: '' })
     const { text: expected } = await get('/qr/unknown')
     expect(expected).toContain('This link does not lead to an eSIM')
     for (const changed of changes) {
@@ -306,6 +306,7 @@ describe('shareUrl', () => {
       `${share}A`,
       `${share}.gif`,
       `${token.slice(0, 54)}${share.slice(54)}`,
+      ...['/', share].map((end) => share + end),
     ])
       expect(await get(`/share/${changed}`)).toMatchObject({ status: 404, text: unknown.text, headers: PRIVATE })
     expect((await get(`/qr/${share}`)).status).toBe(404)
@@ -369,16 +370,20 @@ describe('failures', () => {
     const answers = []
     try {
       Object.assign(db, { query: () => Promise.reject(error) })
-      for (const path of [`/qr/${token}`, `/%71r/${token}.svg`]) answers.push(await get(path))
+      answers.push(await get(`/qr/${token}`, { 'Sec-Fetch-Dest': 'document', 'Accept-Language': 'ar, de' }))
+      answers.push(await get(`/%71r/${token}.svg`, { 'Sec-Fetch-Dest': 'image' }))
     } finally {
       Object.assign(db, { query })
     }
     for (const { headers, text, ...answer } of answers) {
       expect([answer.status, headers['retry-after']]).toEqual([status, retryAfter])
-      expect(headers).toMatchObject({ ...PRIVATE, 'content-type': 'text/plain; charset=utf-8' })
-      expect(text).toMatch(/^[A-Z].* again .*\.\n$/)
+      expect(headers).toMatchObject(PRIVATE)
       expect(text).not.toContain(error.message)
     }
+    const [page, line] = answers
+    expect(page!.text).toContain(`<h1>${getLanguages().get('ar')!.texts.unavailableTitle}</h1>`)
+    expect(page!.headers['content-security-policy']).toMatch(/^default-src 'none';/)
+    expect(line!.text).toMatch(/^[A-Z].* again .*\.\n$/)
     const err = expect.objectContaining({ message: error.message })
     const isRefused = status === 503 // reported once per second, with the first error
     const message = isRefused ? 'requests were refused' : 'a page failed'

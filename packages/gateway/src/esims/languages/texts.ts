@@ -104,6 +104,8 @@ export const TEXTS = {
   mistypedTitle: [],
   mistypedText: [],
   findFirst: [],
+  unavailableTitle: [],
+  unavailableText: [],
   // around every page
   language: [],
   help: ['seller'],

@@ -2,7 +2,7 @@ import { mailtoUrl } from '#brands/brand.ts'
 import { packageTitle, titleText } from '#esims/languages/traveller-title.ts'
 import type { OpenedLink } from '#esims/qr/traveller-esim.ts'
 import { escapeHtml } from '../escape-html.ts'
-import { icon, scene } from './icons.ts'
+import { icon, type SceneName, scene } from './icons.ts'
 import { html, plain, type Reader, renderPage } from './traveller-page.ts'
 
 type Ended = Exclude<OpenedLink, { kind: 'OPEN' }>
@@ -33,13 +33,18 @@ export function unknownPage(reader: Reader): string {
   return say(reader, 'mistyped', 'mistypedTitle', what)
 }
 
+/** The page of a gateway that is overloaded, or whose database does not answer. */
+export function unavailablePage(reader: Reader): string {
+  return say(reader, undefined, 'unavailableTitle', `<p>${plain(reader, 'unavailableText')}</p>`)
+}
+
 function say(
   reader: Reader,
-  picture: 'ended' | 'replaced' | 'mistyped',
-  title: 'endedTitle' | 'replacedTitle' | 'installedTitle' | 'mistypedTitle',
+  picture: SceneName | undefined,
+  title: 'endedTitle' | 'replacedTitle' | 'installedTitle' | 'mistypedTitle' | 'unavailableTitle',
   content: string,
 ): string {
-  const main = `<section class="card say">${scene(picture)}<h1>${plain(reader, title)}</h1>${content}</section>`
+  const main = `<section class="card say">${picture ? scene(picture) : ''}<h1>${plain(reader, title)}</h1>${content}</section>`
   return renderPage(reader, { title: reader.language.texts[title], main, columns: 1, sheet: 'message' })
 }
 

@@ -4,7 +4,7 @@ import { getLanguages } from '#esims/languages/traveller-language.ts'
 import type { InstallCodes, TravellerEsim } from '#esims/qr/traveller-esim.ts'
 import { cardPage } from './card-page.ts'
 import { devicesPage } from './devices-page.ts'
-import { endedPage, unknownPage } from './ended-pages.ts'
+import { endedPage, unavailablePage, unknownPage } from './ended-pages.ts'
 import { installPage } from './install-page.ts'
 import { phoneOf } from './phone.ts'
 import { statusPage } from './status-page.ts'
@@ -74,6 +74,7 @@ describe('every page', () => {
     used: endedPage(reader(), { kind: 'USED', esim: ESIM }),
     replaced: endedPage(reader(), { kind: 'REPLACED', esim: ESIM }),
     mistyped: unknownPage(reader()),
+    unavailable: unavailablePage(reader()),
   }
 
   it.each(Object.entries(pages))('%s names its seller, escaped, and has every symbol that it uses', (_, page) => {

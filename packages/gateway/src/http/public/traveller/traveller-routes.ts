@@ -1,9 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { brandColours, DEFAULT_ACCENT } from '@dealer-esim/contract'
 import type { Cipher } from '@dealer-esim/lib/crypto.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import cookie from '@fastify/cookie'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type Brand, type BrandDeps, brandFor } from '#brands/brand.ts'
+import { type Brand, type BrandDeps, brandFor, UNNAMED_OPERATOR } from '#brands/brand.ts'
 import { isCountry } from '#catalogue/coverage.ts'
 import { chooseLanguage, findLanguage } from '#esims/languages/choose-language.ts'
 import { getLanguages, withTexts } from '#esims/languages/traveller-language.ts'
@@ -15,7 +16,7 @@ import { markOpened } from '#esims/sends/mark-opened.ts'
 import { gzipLargeAnswers } from '#http/gzip.ts'
 import { cardPage } from './card-page.ts'
 import { devicesPage } from './devices-page.ts'
-import { endedPage, unknownPage } from './ended-pages.ts'
+import { endedPage, unavailablePage, unknownPage } from './ended-pages.ts'
 import { installPage } from './install-page.ts'
 import { isPageLoad, QR_VARY, qrFormatFor } from './page-load.ts'
 import { phoneOf } from './phone.ts'
@@ -75,6 +76,13 @@ export function addTravellerRoutes(app: FastifyInstance, deps: RouteDeps): void 
       await markOpened(owner.db, readShareToken(owner.linkKey, token)!)
     return sendPage(owner, request, reply, { token, opened })
   })
+  // A link of ours with something behind it, or twice in a row: longer than a name may be.
+  for (const path of ['/qr/*', '/share/*'])
+    app.get<Link>(path, { ...LINK, config: { access: 'anybody' } }, async (request, reply) => {
+      reply.headers({ ...HEADERS, vary: QR_VARY })
+      if (!isPageLoad(request.headers)) return sendPicture(reply, 'png', undefined)
+      return sendPage(deps, request, reply, { token: '', opened: undefined })
+    })
   app.get<Link>('/flags/:name', { config: { access: 'everybody' } }, (request, reply) =>
     sendFlag(reply, request.params.name),
   )
@@ -142,6 +150,29 @@ async function readerOf(deps: LinkDeps, request: LinkRequest, opened: OpenedLink
     seller: sellerOf(brand, opened),
     phone: phoneOf(headers),
   }
+}
+
+/**
+ * The page in the place of one that failed, in the reader's language and under nobody's name, because brands are in the database.
+ * @returns undefined for whatever loads no page: a line of text is enough
+ */
+export function unavailableFor(request: FastifyRequest, reply: FastifyReply): string | undefined {
+  const { headers } = request
+  if (!isPageLoad(headers)) return undefined
+  const languages = getLanguages()
+  const chosen = chosenNow(request as LinkRequest) ?? chosenBefore(headers)
+  const language = chooseLanguage(languages, { chosen, acceptLanguage: headers['accept-language'] })
+  reply.headers({ ...HEADERS, 'content-security-policy': policyOf(NOBODY) })
+  return unavailablePage({
+    ...{ language, languages: [...languages.values()], brand: NOBODY, seller: NOBODY.name },
+    phone: phoneOf(headers),
+  })
+}
+
+const COLOURS = brandColours(DEFAULT_ACCENT)
+const NOBODY: Brand = {
+  ...{ name: UNNAMED_OPERATOR, isOperator: true, legalLinks: [] },
+  ...{ colours: COLOURS, accentInk: COLOURS.onAccent },
 }
 
 /** A dealer without a brand of its own is still who sold the eSIM; the operator's contact and colours are used. */

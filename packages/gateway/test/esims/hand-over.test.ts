@@ -103,7 +103,7 @@ async function open(url: string, headers: Record<string, string> = {}) {
   const answer = await fetch(new URL(pathname + search, node.baseUrl), { headers: opened })
   const text = await answer.text()
   const [, language, seller] = /<html lang="([^"]+)".*<p class="brand"><bdi>([^<]*)</s.exec(text) ?? []
-  return { status: answer.status, text, language, seller }
+  return { status: answer.status, text, language, seller, cookie: answer.headers.get('set-cookie') }
 }
 
 const languageOfMail = () => /<html lang="([^"]+)"/.exec(smtp.mails.at(-1)!.html)?.[1]
@@ -209,6 +209,21 @@ it('a well-formed language that we lack falls back to a related one, the browser
     const pages = [(await open(shareUrl)).language, (await open(shareUrl, { 'Accept-Language': 'de-CH' })).language]
     expect([language, brand, languageOfMail(), ...pages]).toEqual([language, brand, mail, page, pageOfGerman])
   }
+})
+
+it('what a reader chooses on the page counts before all else and is remembered, unless it is a language that we lack', async () => {
+  const { shareUrl } = await buy({ deliverTo: { email: EMAIL, language: 'ja' } })
+  const chosen = await open(`${shareUrl}?lang=fr-CA`, { 'Accept-Language': 'de' })
+  expect(chosen).toMatchObject({ language: 'fr', cookie: 'lang=fr; Max-Age=31536000; HttpOnly; SameSite=Lax' })
+  expect(chosen.text).toContain('<li><a href="?lang=fr" lang="fr" aria-current="true">')
+  expect(await open(shareUrl, { Cookie: 'other=1; lang=fr' })).toMatchObject({ language: 'fr', cookie: null })
+  expect((await open(`${shareUrl}?lang=it`, { Cookie: 'lang=fr' })).language).toBe('it')
+  // The page of an unknown link, too.
+  expect((await open(`${shareUrl}x`, { Cookie: 'lang=fr', 'Accept-Language': 'de' })).language).toBe('fr')
+  for (const query of ['?lang=', '?lang=tlh', '?lang=<b>', '?lang=fr&lang=it', `?lang=${'a-'.repeat(2_000)}`])
+    expect(await open(`${shareUrl}${query}`)).toMatchObject({ language: 'ja', cookie: null })
+  for (const lang of ['', 'tlh', '%3Cb%3E', '__proto__'])
+    expect((await open(shareUrl, { Cookie: `lang=${lang}` })).language).toBe('ja')
 })
 
 it('a brand that is deleted before its mail leaves gives way to the default one, on the page too', async () => {

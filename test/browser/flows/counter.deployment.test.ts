@@ -72,6 +72,8 @@ describe.skipIf(!isBrowserAvailable())('a shop at its counter', () => {
     await loadPage(testbed, page, '/')
     await page.getByText('IBAN GB00 1234').waitFor()
     await page.getByRole('link', { name: CONTACT.email }).waitFor()
+    await loadPage(testbed, page, `/tenants/${emptyId}/wallet`)
+    for (const name of [CONTACT.email, CONTACT.phone]) await page.getByRole('link', { name }).waitFor()
     await page.context().close()
   })
 
@@ -293,6 +295,34 @@ describe.skipIf(!isBrowserAvailable())('a shop at its counter', () => {
     await ticket(shop).getByRole('combobox', { name: 'Under the brand' }).waitFor()
     await sendTo(new Hands(shop), shop, 'fifth@traveller.test')
     await repliesTo('fifth@traveller.test').toBe('care@lotus.test')
+  })
+
+  it('sends links to several travellers under the brand that it chooses for all of them', async () => {
+    const order = { transactionId: 'several', packageInfoList: [{ packageCode: 'JP_1_7', count: 3 }], amount: 135_000 }
+    await api(testbed, shop, `/tenants/${tenantId}/orders`, order)
+    const { orders } = await api<{ orders: { orderNo: string }[] }>(testbed, shop, '/orders?q=several')
+    await loadPage(testbed, shop, `/tenants/${tenantId}/orders/${orders[0]!.orderNo}`)
+    await button(shop, 'Send to travellers').click({ timeout: 60_000 })
+    const choice = shop.getByRole('combobox', { name: 'Under the brand' })
+    await choice.selectOption({ label: 'Lotus Outlet' })
+    const list = shop.getByRole('textbox', { name: 'Travellers' })
+    const brandOf = (email: string) =>
+      expect.poll(() => smtp.mails.find(({ to }) => to === email)?.replyTo, { timeout: 60_000 })
+    let goOn = () => {}
+    const held = new Promise<void>((resolve) => (goOn = resolve))
+    await shop.route('**/share-link/mail', (route) => held.then(() => route.continue()))
+    await list.fill('Mei, sixth@traveller.test\nKen, seventh@traveller.test')
+    await button(shop, 'Send 2 e-mails').click()
+    await expect.poll(() => choice.isDisabled()).toBe(true)
+    goOn()
+    for (const email of ['sixth@traveller.test', 'seventh@traveller.test'])
+      await brandOf(email).toBe('care@outlet.test')
+    await shop.getByText('All e-mails are sent.').waitFor({ timeout: 60_000 })
+    await choice.selectOption({ label: 'Lotus Travel' })
+    await list.fill('Ana, eighth@traveller.test')
+    await button(shop, 'Send 1 e-mail').click()
+    await brandOf('eighth@traveller.test').toBe('care@lotus.test')
+    await shop.unroute('**/share-link/mail')
   })
 
   it('reaches its everyday pages from the foot of a phone', async () => {

@@ -76,7 +76,9 @@ export default function SendMany({ esims, onClose }: SendManyProps) {
         disabled={isSending}
         onChange={take}
       />
-      {tenantId !== undefined && otherTenants.length === 0 && <BrandSelect tenantId={tenantId} onChange={setBrand} />}
+      {tenantId !== undefined && otherTenants.length === 0 && (
+        <BrandSelect tenantId={tenantId} isDisabled={isSending} onChange={setBrand} />
+      )}
       {failure && <ErrorText>{failure}</ErrorText>}
       {list?.refusal && <ErrorText>{list.refusal}</ErrorText>}
       {list?.question && <FileQuestion question={list.question} onAnswer={answer} />}

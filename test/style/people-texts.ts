@@ -20,7 +20,7 @@ const NAMED = new Set(['notFound', 'alreadyExists', 'requireUuid', 'requireKnown
 /** Functions and members whose texts only programs, logs or developers read. */
 const OTHERS = new Set(
   `StartRefused Error TypeError RangeError UsageError UnusableLanguage MigrationRefused MasterKeyRefused fatal error warn info debug
-  operation audit runLoop runJob advisoryKey hash hashToken createTimedToken ageOfTimedTokenMs derive get set
+  operation audit runLoop runJob advisoryKey hash hashToken createTimedToken ageOfTimedTokenMs derive get set form
   description summary help applicationName application_name name Map createDb raw sentence unnest enum`.split(/\s+/),
 )
 

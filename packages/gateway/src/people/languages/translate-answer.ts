@@ -11,6 +11,11 @@ export function sentence(description?: string) {
   return Type.String({ ...(description !== undefined && { description }), [TRANSLATED]: true })
 }
 
+/** The JSON Schema of a form, of which people read the `title` and `description` of each member. */
+export function form(description: string) {
+  return Type.Unknown({ description, [TRANSLATED]: true })
+}
+
 const TRANSLATED = 'x-translated'
 
 interface Schema {
@@ -39,6 +44,7 @@ function hasSentences(schema: Schema): boolean {
 function translateBy(schema: Schema, value: unknown, translate: Translate): unknown {
   if (!hasSentences(schema)) return value
   if (typeof value === 'string') return translate(value)
+  if (schema[TRANSLATED]) return translateForm(value, translate)
   if (Array.isArray(value))
     return schema.items ? value.map((item) => translateBy(schema.items!, item, translate)) : value
   for (const option of schema.anyOf ?? []) {
@@ -48,6 +54,16 @@ function translateBy(schema: Schema, value: unknown, translate: Translate): unkn
   return schema.properties && isPlain(value)
     ? mapMembers(value, (member, name) => translateBy(schema.properties![name] ?? {}, member, translate))
     : value
+}
+
+const OF_FORM: ReadonlySet<string> = new Set(['title', 'description'])
+
+function translateForm(part: unknown, translate: Translate): unknown {
+  if (!isPlain(part)) return part
+  return mapMembers(part, (member, name) => {
+    if (typeof member === 'string') return OF_FORM.has(name) ? translate(member) : member
+    return translateForm(member, translate)
+  })
 }
 
 /** The members of a failure's `data` that people read, in lists of faults. */

@@ -1,5 +1,7 @@
+import Type from 'typebox'
 import { describe, expect, it } from 'vitest'
 import { languageOf, peopleLanguage } from './people-language.ts'
+import { form, translateAnswer } from './translate-answer.ts'
 import { createTranslate } from './translate-text.ts'
 
 describe('a text is translated', () => {
@@ -38,6 +40,17 @@ describe('a text is translated', () => {
     const start = performance.now()
     for (const text of [worst, worst.slice(0, 4_000), 'From '.repeat(799), ' to '.repeat(999)]) translate(text)
     expect(performance.now() - start).toBeLessThan(200)
+  })
+})
+
+it('a form is translated by its titles and descriptions, whatever its members are called', () => {
+  const translate = createTranslate({ Address: '地址', 'Without a path.': '不含路径。' })
+  const member = { type: 'string', title: 'Address', description: 'Without a path.', default: 'Address' }
+  const answer = { types: [{ type: 'Address', config: { type: 'object', properties: { title: member } } }] }
+  const schema = Type.Object({ types: Type.Array(Type.Object({ type: Type.String(), config: form('A form') })) })
+  const translated = { ...member, title: '地址', description: '不含路径。' }
+  expect(translateAnswer(schema, answer, translate)).toEqual({
+    types: [{ type: 'Address', config: { type: 'object', properties: { title: translated } } }],
   })
 })
 

@@ -14,13 +14,18 @@ interface DescribedVariable {
 export function describeVariables(config: Config): DescribedVariable[] {
   return Object.entries<Variable<unknown>>(VARIABLES).map(([key, variable]) => {
     const { name } = variable
-    const description = variable.description.replaceAll(/\[([^[\]]+)\]\([^()]*\)/g, '$1') // links in the documentation
+    const description = plainDescription(variable)
     const value = textOf(config[key as keyof Config])
     const usual = variable.default === undefined ? null : textOf(variable.parse(variable.default))
     if (value === null) return { name, description, value, state: 'NOT_SET' }
     if (variable.secret) return { name, description, value: null, state: 'SECRET' }
     return { name, description, value, state: value === usual ? 'DEFAULT' : 'SET' }
   })
+}
+
+/** Without the links, which are those of the documentation. */
+export function plainDescription({ description }: Variable<unknown>): string {
+  return description.replaceAll(/\[([^[\]]+)\]\([^()]*\)/g, '$1')
 }
 
 /** A parsed value as written in the environment; null if it is empty. */

@@ -5,6 +5,7 @@ import Type, { type Static } from 'typebox'
 import { inBrand } from '#alerts/mail/brand-mail.ts'
 import { testMail } from '#alerts/mail/mail-texts.ts'
 import { languageOf } from '#people/languages/people-language.ts'
+import { sentence } from '#people/languages/translate-answer.ts'
 import { describeVariables } from '#platform/config/describe-config.ts'
 import {
   ALERT_EMAILS_MAX,
@@ -41,12 +42,12 @@ const gatewayConfiguration = Type.Object({
   variables: Type.Array(
     Type.Object({
       name: Type.String(),
-      description: Type.String(),
+      description: sentence(),
       value: nullable(Type.String({ description: 'Never that of a secret' })),
       state: Type.Enum(['SET', 'DEFAULT', 'NOT_SET', 'SECRET']),
     }),
   ),
-  retention: Type.Array(Type.Object({ what: Type.String(), days: Type.Number() })),
+  retention: Type.Array(Type.Object({ what: sentence(), days: Type.Number() })),
 })
 export type GatewayConfiguration = Static<typeof gatewayConfiguration>
 

@@ -1,7 +1,7 @@
 import { HELD, UNSETTLED } from '@dealer-esim/wholesalers/unsettled.ts'
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
-import { sentence } from '#people/languages/translate-answer.ts'
+import { form, sentence } from '#people/languages/translate-answer.ts'
 import { reauthenticate } from '#people/sign-in.ts'
 import { describeSupplierType, needsVerification } from '#suppliers/create-supplier.ts'
 import {
@@ -46,8 +46,8 @@ const supplierRow = Type.Object({
   status: nullable(sentence('Written from documentation and not yet verified; null otherwise')),
   verifiedAt: nullable(time()),
   verificationFault: nullable(sentence('Which charge the balance contradicted at the latest verification; null: none')),
-  unsettled: Type.Array(Type.String(), { description: 'What only a purchase can settle; empty once it is verified' }),
-  heldAgainst: Type.Array(Type.String(), {
+  unsettled: Type.Array(sentence(), { description: 'What only a purchase can settle; empty once it is verified' }),
+  heldAgainst: Type.Array(sentence(), {
     description: 'Answers that its adapter was held against; empty once it is verified',
   }),
   eventsUnproven: Type.Boolean({ description: 'Anybody can send its events: unsigned, and no addresses are set' }),
@@ -64,7 +64,7 @@ export type SupplierRow = Static<typeof supplierRow>
 const supplierType = Type.Object({
   type: Type.String(),
   docs: Type.String({ description: 'Its page of the documentation, such as docs/zendit.md' }),
-  config: Type.Unknown({ description: 'The JSON Schema of its configuration. writeOnly: a secret' }),
+  config: form('The JSON Schema of its configuration. writeOnly: a secret'),
   needsLimit: Type.Boolean({ description: 'It needs a daily spend limit until a purchase has verified it' }),
 })
 export type SupplierTypeRow = Static<typeof supplierType>

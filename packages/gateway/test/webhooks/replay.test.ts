@@ -1,6 +1,7 @@
 import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { searchAudit } from '#platform/audit/search-audit.ts'
+import { setWebhook } from '#webhooks/endpoint/set-webhook.ts'
 import { getEvent, listEvents } from '#webhooks/list-events.ts'
 import { cancelReplay, getReplay, type ReplayInput, startReplay } from '#webhooks/replay/replay.ts'
 import { replayLoop, stepReplay } from '#webhooks/replay/replay-step.ts'
@@ -110,6 +111,29 @@ test('a replay selects events by type, outcome and time', async () => {
   await step(tenant, replayId)
   testbed.deps.wake.wake('webhooks')
   await expect.poll(() => receiver.received.map((one) => one.notifyId)).toEqual([paid])
+})
+
+test('events that wait for a retry are left out of a replay, until their endpoint was disabled and enabled', async () => {
+  const tenant = await testbed.tenant({ callbackUrl: receiver.url })
+  receiver.script = 503
+  const recorded = await testbed.record(tenant, 3)
+  await vi.waitFor(async () => {
+    const attempts = (await testbed.states(tenant)).map((event) => event.attempts)
+    expect(attempts).toEqual([1, 1, 1])
+  }, 10_000)
+  receiver.script = 200
+  expect((await replay(tenant)).matched).toBe(0)
+  const set = (enabled: boolean) => setWebhook(testbed.deps, tenant.tenantId, { enabled }, { actor: 'tenant' })
+  await set(false)
+  await inState(tenant, 'UNSENT', 3)
+  await set(true)
+  receiver.received = []
+  const { replayId, matched } = await replay(tenant)
+  expect(matched).toBe(3)
+  testbed.advance(1_000)
+  await step(tenant, replayId)
+  testbed.deps.wake.wake('webhooks')
+  await expect.poll(() => receiver.received.map((one) => one.notifyId).sort()).toEqual([...recorded].sort())
 })
 
 test('a replay waits while the endpoint is disabled, and ends when the replay is cancelled', async () => {

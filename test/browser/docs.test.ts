@@ -2,9 +2,30 @@ import { readFileSync } from 'node:fs'
 import { addDocsRoutes, type DocsDeps } from '@dealer-esim/gateway/http/public/docs/docs-routes.ts'
 import { systemClock } from '@dealer-esim/lib/clock.ts'
 import Fastify, { type FastifyInstance } from 'fastify'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isBrowserAvailable, launchChromium } from './chromium.ts'
+
+/** First visits of the API reference whose median is printed: no test judges a time. The aim is two seconds. */
+const READERS = 5
+/** Compressed. A bundle that grows makes every first visit slower. */
+const REFERENCE_SCRIPTS_BYTES = { min: 500_000, max: 1_050_000 }
+
+/** Opens the first closed group of operations as soon as it is there. Resolves to the time since the navigation when it is open. */
+const FIRST_CONTROL_ANSWERS = `new Promise((resolve) => {
+  const look = () => {
+    const group = document.querySelector('#reference button[aria-expanded=false]')
+    if (group === null) return requestAnimationFrame(look)
+    group.click()
+    const wait = () => {
+      if (!group.isConnected) return look()
+      if (group.getAttribute('aria-expanded') === 'false') return requestAnimationFrame(wait)
+      resolve(performance.now())
+    }
+    wait()
+  }
+  look()
+})`
 
 /** The documentation in a real browser: its requests, its policy and its layout. */
 describe.skipIf(!isBrowserAvailable())('the documentation in a browser', () => {
@@ -173,23 +194,42 @@ describe.skipIf(!isBrowserAvailable())('the documentation in a browser', () => {
     await page.close()
   }, 240_000)
 
-  test('a second visit of the API reference fetches no script', async () => {
-    const context = await browser.newContext()
-    const visit = async () => {
-      const page = await context.newPage()
-      const before = scripts.length
-      await page.goto(`${baseUrl}/docs/reference`)
-      await page.getByText('esim/order').first().waitFor({ state: 'attached', timeout: 180_000 })
-      await page.close()
-      return scripts.slice(before)
+  test('a first visit of the API reference loads two scripts until its first control answers, a second none', async () => {
+    const answeredMs: number[] = []
+    for (let reader = 0; reader < READERS; reader++) {
+      const context = await browser.newContext()
+      const first = await visitReference(context)
+      expect(first.scripts).toEqual([
+        expect.stringContaining('reference-bundle.js'),
+        expect.stringContaining('reference-start.js'),
+      ])
+      expect(first.scriptBytes).toBeGreaterThan(REFERENCE_SCRIPTS_BYTES.min)
+      expect(first.scriptBytes).toBeLessThan(REFERENCE_SCRIPTS_BYTES.max)
+      if (reader === 0) expect((await visitReference(context)).scripts).toEqual([])
+      answeredMs.push(Math.round(first.answeredMs))
+      await context.close()
     }
-    expect(await visit()).toEqual([
-      expect.stringContaining('reference-bundle.js'),
-      expect.stringContaining('reference-start.js'),
-    ])
-    expect(await visit()).toEqual([])
-    await context.close()
+    const median = answeredMs.toSorted((left, right) => left - right)[Math.floor(READERS / 2)]
+    console.log(`API reference: its first control answers after ${answeredMs.join(', ')} ms, median ${median} ms`)
   }, 240_000)
+
+  /** Opens the API reference in a new tab, until its first control answers. */
+  async function visitReference(context: BrowserContext) {
+    const page = await context.newPage()
+    const network = await context.newCDPSession(page)
+    const ofScripts = new Set<string>()
+    let scriptBytes = 0
+    network.on('Network.requestWillBeSent', ({ requestId, type }) => type === 'Script' && ofScripts.add(requestId))
+    network.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
+      if (ofScripts.has(requestId)) scriptBytes += encodedDataLength
+    })
+    await network.send('Network.enable')
+    const before = scripts.length
+    await page.goto(`${baseUrl}/docs/reference`, { waitUntil: 'commit' })
+    const answeredMs = (await page.evaluate(FIRST_CONTROL_ANSWERS)) as number
+    await page.close()
+    return { scripts: scripts.slice(before), scriptBytes, answeredMs }
+  }
 })
 
 function background(page: Page): Promise<string> {

@@ -200,4 +200,46 @@ describe.skipIf(!isBrowserAvailable())('the operator’s brand', () => {
     const logo = stranger.locator('img').first()
     expect(await logo.evaluate((element: HTMLImageElement) => element.naturalWidth)).toBeGreaterThan(0)
   })
+
+  it('of a dealer is added, made the default and deleted in the same form, in which markup is text and a script is refused', async () => {
+    const page = await testbed.open()
+    await signInAsOperator(testbed, page)
+    const { tenants } = await api<{ tenants: { tenantId: string }[] }>(testbed, page, '/tenants')
+    const path = `/tenants/${tenants[0]!.tenantId}/brands`
+    const brands = async () =>
+      (await api<{ brandList: { brand: string; isDefault: boolean }[] }>(testbed, page, path)).brandList.map(
+        ({ brand, isDefault }) => [brand, isDefault],
+      )
+    const add = async (brand: string, name: string, svg = LOGO) => {
+      await button(page, 'Add brand').first().click()
+      await page.locator('input[name=brand]').fill(brand)
+      await page.locator('input[name=name]').fill(name)
+      const file = { name: 'logo.svg', mimeType: 'image/svg+xml', buffer: Buffer.from(svg) }
+      await page.locator('input[type=file]').first().setInputFiles(file)
+      await button(page, 'Save').click()
+    }
+    await page.goto(testbed.access.consoleUrl + path)
+    await page.getByText('No brand yet: your travellers see Meridian Mobile').waitFor()
+    await add('lotus', 'Lotus Travel')
+    await button(page, /^Lotus Travel/).waitFor()
+    const markup = '<img src=x onerror="document.title=1">'
+    await add('outlet', markup, LOGO.replace('<circle', '<script>alert(1)</script><circle'))
+    await page.getByRole('alert').getByText('The SVG contains a script').waitFor()
+    await page.locator('.brand-preview').getByText(`Help from ${markup}`).waitFor()
+    const file = { name: 'logo.svg', mimeType: 'image/svg+xml', buffer: Buffer.from(LOGO) }
+    await page.locator('input[type=file]').first().setInputFiles(file)
+    await button(page, 'Save').click()
+    await button(page, markup).click()
+    await button(page, 'Make default').click()
+    await expect.poll(brands).toEqual([
+      ['outlet', true],
+      ['lotus', false],
+    ])
+    expect([await page.locator('img[src=x]').count(), await page.title()]).toEqual([0, expect.not.stringMatching(/^1/)])
+    await button(page, 'Lotus Travel').click()
+    await button(page, 'Delete brand').click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete brand' }).click()
+    await expect.poll(brands).toEqual([['outlet', true]])
+    expect(testbed.browserErrors).toEqual([])
+  })
 })

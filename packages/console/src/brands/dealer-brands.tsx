@@ -6,7 +6,7 @@ import { useApi, useChange } from '#api/use-api.ts'
 import { Dialog } from '#parts/dialog.tsx'
 import { LoadError, Loading } from '#parts/load-states.tsx'
 import { UnsavedWarning } from '#parts/unsaved.tsx'
-import { canAdminister, useSession } from '#people/sign-in/session.ts'
+import { canAdminister, isOperator, useSession } from '#people/sign-in/session.ts'
 import { formatMessage, t } from '#strings/strings.ts'
 import { DealerSection, useTenant } from '#tenants/dealer.tsx'
 import { useOperator } from '#tenants/operator-contact.tsx'
@@ -17,7 +17,8 @@ const NEW = { settings: { name: '' }, pictures: {} }
 /** The brands under which a dealer's travellers see it: one is open in the form. */
 export function DealerBrands() {
   const { tenantId, data: tenant } = useTenant()
-  const mayEdit = canAdminister(useSession()) && !isTestMode
+  const me = useSession()
+  const mayEdit = canAdminister(me) && !isTestMode
   const path = `/tenants/${tenantId}/brands`
   const { data, error, refetch } = useApi<BrandListView>(path)
   const [opened, setOpened] = useState<string | 'new'>()
@@ -52,6 +53,11 @@ export function DealerBrands() {
                 {settings.name}
               </Button>
             ))}
+            {isOperator(me) && mayEdit && brands.length > 0 && (
+              <Button size="xs" variant="light" onClick={() => setOpened('new')}>
+                {t.brands.add}
+              </Button>
+            )}
           </Group>
           {brands.length === 0 && opened !== 'new' && <NoBrand mayEdit={mayEdit} onAdd={() => setOpened('new')} />}
           {shown && mayEdit && <BrandActions path={path} brand={shown} />}

@@ -57,6 +57,18 @@ test('the quick start shows every member of the answer to health', async () => {
   expect(Object.keys(shown.data)).toEqual(Object.keys(health))
 })
 
+test('the quick start names members that the answer of the step’s operation has', () => {
+  const { paths } = JSON.parse(readFileSync(join(root, 'docs/openapi.json'), 'utf8'))
+  const steps = readFileSync(join(root, 'docs/quick-start.md'), 'utf8').split(/^## \d\. /m)
+  const unknown = steps.flatMap((step) => {
+    const operation = step.split(':')[0]!
+    const answer = JSON.stringify(paths[`/open-api/v1/${operation}`]?.post.responses['200'].content ?? {})
+    const named = [...step.matchAll(/`data\.(\w+)`/g)].map(([, member]) => member!)
+    return named.filter((member) => !answer.includes(`"${member}":`)).map((member) => `${operation}: ${member}`)
+  })
+  expect(unknown).toEqual([])
+})
+
 test('the quick start’s order is accepted unchanged', async () => {
   const request = fences('docs/quick-start.md', 'json')
     .map((block) => JSON.parse(block))

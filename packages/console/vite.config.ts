@@ -26,8 +26,9 @@ export default defineConfig(({ command }) => ({
       output: {
         codeSplitting: {
           groups: [
-            // Each language is a file of its own, English too.
+            // Each language is two files of its own, English too: what the start needs, and what further pages need.
             { name: 'en', test: /strings[\\/]en\.json$/ },
+            { name: 'en-pages', test: /strings[\\/]en\.json\?pages\.json$/ },
             // A file each for what changes together, with all that it imports, instead of fifty: fewer requests, and less to load.
             {
               name: 'react',
@@ -49,6 +50,8 @@ export default defineConfig(({ command }) => ({
               name: 'home',
               test: /src[\\/](home[\\/](?!dashboard)([^\\/]+|setup[\\/]checklist)|sales[\\/](period-choice|sales-chart|sales-overview))\.tsx?$/,
             },
+            // Otherwise it becomes a part of the guided start.
+            { name: 'page-texts', test: /strings[\\/]page-texts\.ts$/ },
             { name: 'guided-start', test: /src[\\/]home[\\/]setup[\\/](?!checklist)/ },
           ],
         },

@@ -1,7 +1,8 @@
 import { brandColours } from '@dealer-esim/contract'
 import { Group, SegmentedControl, Stack, Title } from '@mantine/core'
 import { type CSSProperties, type ReactNode, useState } from 'react'
-import { formatMessage, t } from '#strings/strings.ts'
+import { t } from '#strings/page-texts.ts'
+import { formatMessage } from '#strings/strings.ts'
 import type { BrandDraft } from './brand-draft.ts'
 
 type Scheme = 'light' | 'dark'

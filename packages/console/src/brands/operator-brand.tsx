@@ -4,7 +4,7 @@ import { LoadError, Loading } from '#parts/load-states.tsx'
 import { Page } from '#parts/page.tsx'
 import { UnsavedWarning } from '#parts/unsaved.tsx'
 import { isOperatorAdmin, useSession } from '#people/sign-in/session.ts'
-import { t } from '#strings/strings.ts'
+import { t } from '#strings/page-texts.ts'
 import { BrandForm } from './brand-form.tsx'
 
 /** The operator's own brand. */

@@ -1,6 +1,6 @@
 import { Button, FileButton, Group, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
-import { t } from '#strings/strings.ts'
+import { t } from '#strings/page-texts.ts'
 import type { Slot } from './brand-draft.ts'
 
 export interface ChosenPicture {

@@ -14,7 +14,7 @@ import {
 import { type ReactNode, useMemo } from 'react'
 import { Card } from '#parts/page.tsx'
 import { Copyable, Hint } from '#parts/values.tsx'
-import { t } from '#strings/strings.ts'
+import { t } from '#strings/page-texts.ts'
 import { locationChoices } from './networks.ts'
 import { errorAt, type TypedPackage, VOLUME_UNITS } from './package-form.ts'
 import { PriceRows } from './price-rows.tsx'

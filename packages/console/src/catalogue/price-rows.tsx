@@ -5,7 +5,8 @@ import { isCurrencyCode, parseMoneyInput } from '#parts/form-values.ts'
 import { formatMoney, formatPercent } from '#parts/format.ts'
 import { Card } from '#parts/page.tsx'
 import { Hint } from '#parts/values.tsx'
-import { formatMessage, t } from '#strings/strings.ts'
+import { t } from '#strings/page-texts.ts'
+import { formatMessage } from '#strings/strings.ts'
 import { emptyPrice, errorAt, type TypedPrice, type TypedSupplier } from './package-form.ts'
 
 interface PriceRowsProps {

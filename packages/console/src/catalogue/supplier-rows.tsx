@@ -8,7 +8,8 @@ import type { ReactNode } from 'react'
 import { useApi } from '#api/use-api.ts'
 import { Card } from '#parts/page.tsx'
 import { Hint } from '#parts/values.tsx'
-import { formatMessage, t } from '#strings/strings.ts'
+import { t } from '#strings/page-texts.ts'
+import { formatMessage } from '#strings/strings.ts'
 import { emptySupplier, errorAt, type TypedSupplier } from './package-form.ts'
 
 interface SupplierRowsProps {

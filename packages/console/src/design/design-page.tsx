@@ -6,7 +6,7 @@ import { EmptyState, ErrorText } from '#parts/load-states.tsx'
 import { Card, Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { Amount, Facts, Hint, StatusMark, type StatusTone, TechnicalDetails, TextLink } from '#parts/values.tsx'
-import { t } from '#strings/strings.ts'
+import { t } from '#strings/page-texts.ts'
 import { DealerName } from '#tenants/dealer-name.tsx'
 import { MoreMenu, Record, StateSentence } from './record.tsx'
 

@@ -16,7 +16,8 @@ import { Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
 import { Facts } from '#parts/values.tsx'
-import { formatMessage, language, t } from '#strings/strings.ts'
+import { t } from '#strings/page-texts.ts'
+import { formatMessage, language } from '#strings/strings.ts'
 
 // An action without a label does not compile.
 const ACTION_LABELS: Record<AuditAction, string> = t.audit.actions

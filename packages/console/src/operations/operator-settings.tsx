@@ -15,7 +15,8 @@ import { SettingsCard } from '#parts/settings-card.tsx'
 import { UnsavedWarning } from '#parts/unsaved.tsx'
 import { Facts, Hint, TextLink } from '#parts/values.tsx'
 import { isOperatorAdmin, useSession } from '#people/sign-in/session.ts'
-import { formatMessage, t } from '#strings/strings.ts'
+import { t } from '#strings/page-texts.ts'
+import { formatMessage } from '#strings/strings.ts'
 
 type Variable = GatewayConfiguration['variables'][number]
 

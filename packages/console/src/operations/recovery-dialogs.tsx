@@ -6,7 +6,8 @@ import { EvidenceField } from '#orders/evidence-field.tsx'
 import { ChangeDialog, Dialog } from '#parts/dialog.tsx'
 import { valueColumn } from '#parts/list-columns.tsx'
 import { List } from '#parts/record-list.tsx'
-import { formatMessage, t } from '#strings/strings.ts'
+import { t } from '#strings/page-texts.ts'
+import { formatMessage } from '#strings/strings.ts'
 
 export type Part<Name extends keyof RecoveryView> = RecoveryView[Name] extends (infer Row)[] ? Row : never
 

@@ -4,7 +4,8 @@ import { actionsColumn, countColumn, moneyColumn, RowButton, timeColumn, valueCo
 import { Card } from '#parts/page.tsx'
 import { type Column, List } from '#parts/record-list.tsx'
 import { Hint } from '#parts/values.tsx'
-import { formatMessage, t } from '#strings/strings.ts'
+import { t } from '#strings/page-texts.ts'
+import { formatMessage } from '#strings/strings.ts'
 import type { Doing, Part } from './recovery-dialogs.tsx'
 
 type Act = ((doing: Doing) => void) | undefined

@@ -6,7 +6,8 @@ import { formatDateTime } from '#parts/format.ts'
 import { Page } from '#parts/page.tsx'
 import { Hint } from '#parts/values.tsx'
 import { isOperatorAdmin, useSession } from '#people/sign-in/session.ts'
-import { formatMessage, t } from '#strings/strings.ts'
+import { t } from '#strings/page-texts.ts'
+import { formatMessage } from '#strings/strings.ts'
 import { type Doing, RecoveryDialog } from './recovery-dialogs.tsx'
 import {
   Accepted,

@@ -6,7 +6,7 @@ import { useApi } from '#api/use-api.ts'
 import { Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { Status, Timestamp } from '#parts/values.tsx'
-import { t } from '#strings/strings.ts'
+import { t } from '#strings/page-texts.ts'
 import { DealerSection, useTenant } from '#tenants/dealer.tsx'
 import {
   ChangeRole,

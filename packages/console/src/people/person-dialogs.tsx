@@ -2,7 +2,8 @@ import type { PersonRow } from '@dealer-esim/gateway/http/console/people/people.
 import { Alert, Select, Text, TextInput } from '@mantine/core'
 import { ChangeDialog, ShownOnce } from '#parts/dialog.tsx'
 import { Copyable } from '#parts/values.tsx'
-import { formatMessage, t } from '#strings/strings.ts'
+import { t } from '#strings/page-texts.ts'
+import { formatMessage } from '#strings/strings.ts'
 import { ReauthenticationFields } from './sign-in/reauthenticate.tsx'
 
 export type OpenDialog =

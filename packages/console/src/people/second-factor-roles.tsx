@@ -6,7 +6,7 @@ import { actionsColumn, RowButton } from '#parts/list-columns.tsx'
 import { Card } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { Hint } from '#parts/values.tsx'
-import { t } from '#strings/strings.ts'
+import { t } from '#strings/page-texts.ts'
 import { ReauthenticationFields } from './sign-in/reauthenticate.tsx'
 import { isOperatorAdmin, useSession } from './sign-in/session.ts'
 

@@ -7,7 +7,8 @@ import { figureColumn } from '#parts/list-columns.tsx'
 import { LoadError, Loading } from '#parts/load-states.tsx'
 import { List } from '#parts/record-list.tsx'
 import { Amount } from '#parts/values.tsx'
-import { formatMessage, t } from '#strings/strings.ts'
+import { t } from '#strings/page-texts.ts'
+import { formatMessage } from '#strings/strings.ts'
 import { ruleText } from './plan-rule-text.ts'
 
 type Step = PriceExplanation['steps'][number]

@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { useChange } from '#api/use-api.ts'
 import { Dialog } from '#parts/dialog.tsx'
 import { formatMoneyInput, parseMoneyInput } from '#parts/form-values.ts'
-import { t } from '#strings/strings.ts'
+import { t } from '#strings/page-texts.ts'
 import { ExplainedPrice } from './explanation.tsx'
 import { PackageSelect } from './rule-dialog.tsx'
 

@@ -7,7 +7,8 @@ import { figureColumn } from '#parts/list-columns.tsx'
 import { ErrorText } from '#parts/load-states.tsx'
 import { List } from '#parts/record-list.tsx'
 import { Amount, Hint } from '#parts/values.tsx'
-import { formatMessage, t } from '#strings/strings.ts'
+import { t } from '#strings/page-texts.ts'
+import { formatMessage } from '#strings/strings.ts'
 
 type Line = RulePreview['lines'][number]
 

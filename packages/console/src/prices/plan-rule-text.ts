@@ -1,6 +1,7 @@
 import type { PlanRule } from '@dealer-esim/gateway/http/console/prices/plan-rule.ts'
 import { formatMoney, formatTime } from '#parts/format.ts'
-import { formatMessage, locale, t } from '#strings/strings.ts'
+import { t } from '#strings/page-texts.ts'
+import { formatMessage, locale } from '#strings/strings.ts'
 
 const countries = new Intl.DisplayNames(locale, { type: 'region', fallback: 'code' })
 

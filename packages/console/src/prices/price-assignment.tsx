@@ -9,7 +9,7 @@ import { LoadError } from '#parts/load-states.tsx'
 import { Card } from '#parts/page.tsx'
 import { Facts, TextLink } from '#parts/values.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
-import { t } from '#strings/strings.ts'
+import { t } from '#strings/page-texts.ts'
 import { groupPath, planPath } from './price-paths.ts'
 
 /** The plan and group of a dealer. */

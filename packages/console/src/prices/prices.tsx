@@ -8,7 +8,7 @@ import { countColumn } from '#parts/list-columns.tsx'
 import { Page, Tabs } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
-import { t } from '#strings/strings.ts'
+import { t } from '#strings/page-texts.ts'
 import { NameDialog } from './plan-or-group.tsx'
 import { GROUPS, groupPath, PLANS, planPath } from './price-paths.ts'
 

@@ -6,7 +6,7 @@ import { formatMoney } from '#parts/format.ts'
 import { valueColumn } from '#parts/list-columns.tsx'
 import { List } from '#parts/record-list.tsx'
 import { Facts, Timestamp } from '#parts/values.tsx'
-import { t } from '#strings/strings.ts'
+import { t } from '#strings/page-texts.ts'
 
 interface Cost {
   since: string

@@ -9,7 +9,7 @@ import { Card } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { Hint } from '#parts/values.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
-import { t } from '#strings/strings.ts'
+import { t } from '#strings/page-texts.ts'
 
 /** Rates at which costs in one currency become prices in another. */
 export function ExchangeRates() {

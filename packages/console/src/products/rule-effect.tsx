@@ -6,7 +6,8 @@ import { type ApiError, call } from '#api/call-api.ts'
 import { PackageName } from '#catalogue/package-name.tsx'
 import { formatMoney, formatPercent } from '#parts/format.ts'
 import { Amount, Hint } from '#parts/values.tsx'
-import { formatMessage, t } from '#strings/strings.ts'
+import { t } from '#strings/page-texts.ts'
+import { formatMessage } from '#strings/strings.ts'
 
 /** How long after the last key press the effect of the typed rule is requested. */
 const TYPING_MS = 400

@@ -7,7 +7,8 @@ import { formatCount } from '#parts/format.ts'
 import { Card } from '#parts/page.tsx'
 import { Timestamp } from '#parts/values.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
-import { formatMessage, t } from '#strings/strings.ts'
+import { t } from '#strings/page-texts.ts'
+import { formatMessage } from '#strings/strings.ts'
 import { supplierPage } from '#suppliers/supplier-paths.ts'
 
 const SellProducts = lazy(() => import('./sell-products.tsx'))

@@ -16,7 +16,8 @@ import { useFilters } from '#parts/use-filters.ts'
 import { Timestamp } from '#parts/values.tsx'
 import { ReauthenticationFields } from '#people/sign-in/reauthenticate.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
-import { formatMessage, t } from '#strings/strings.ts'
+import { t } from '#strings/page-texts.ts'
+import { formatMessage } from '#strings/strings.ts'
 import { StockFrame } from './stock-tabs.tsx'
 
 /** Imports of codes: how many are left of each, and when they expire. */

@@ -10,7 +10,8 @@ import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
 import { Copyable, Facts, Hint, Status, Timestamp } from '#parts/values.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
-import { formatMessage, t } from '#strings/strings.ts'
+import { t } from '#strings/page-texts.ts'
+import { formatMessage } from '#strings/strings.ts'
 import { StockFrame } from './stock-tabs.tsx'
 
 /** The gateway's limit: fewer digits would match most of a stock. */

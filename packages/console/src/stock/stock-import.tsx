@@ -9,7 +9,8 @@ import { formatCount } from '#parts/format.ts'
 import { ErrorText } from '#parts/load-states.tsx'
 import { notifySuccess } from '#parts/notify.ts'
 import { List } from '#parts/record-list.tsx'
-import { formatMessage, t } from '#strings/strings.ts'
+import { t } from '#strings/page-texts.ts'
+import { formatMessage } from '#strings/strings.ts'
 
 type ImportLine = { rows: number } | { codes: number; warnings: string[] } | ({ code: string } & Failure)
 interface RowError {

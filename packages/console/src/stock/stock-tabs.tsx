@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 import { Page, Tabs } from '#parts/page.tsx'
-import { t } from '#strings/strings.ts'
+import { t } from '#strings/page-texts.ts'
 import { STOCK, STOCK_BATCHES, STOCK_CODES } from '#suppliers/supplier-paths.ts'
 
 /** Heading and tabs of the pages about stock. */

@@ -9,7 +9,7 @@ import { formatCount } from '#parts/format.ts'
 import { actionsColumn, figureColumn, RowButton } from '#parts/list-columns.tsx'
 import { List } from '#parts/record-list.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
-import { t } from '#strings/strings.ts'
+import { t } from '#strings/page-texts.ts'
 import { StockImport } from './stock-import.tsx'
 import { StockFrame } from './stock-tabs.tsx'
 

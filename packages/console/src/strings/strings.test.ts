@@ -7,6 +7,7 @@ import { AUDIT_ACTIONS } from '@dealer-esim/gateway/platform/audit/audited-actio
 import ts from 'typescript'
 import { expect, it } from 'vitest'
 import en from './en.json'
+import { pageTextsOf, startTextsOf } from './text-parts.ts'
 
 const folder = join(import.meta.dirname, '..')
 const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' })
@@ -29,6 +30,15 @@ it('every text in the strings file is used', () => {
   const shown = new Set(sources.flatMap((source) => chainsOf(source)))
   const used = (path: string) => [...prefixesOf(path)].some((prefix) => shown.has(prefix))
   expect(leavesOf(en).filter((path) => !used(path))).toEqual([])
+})
+
+it('the texts of the start and those of further pages are all texts, and few are in both', () => {
+  const start = startTextsOf(en)
+  const pages = pageTextsOf(en)
+  expect({ ...start, ...pages }).toEqual(en)
+  expect(start.audit).toEqual({ title: en.audit.title })
+  const sizes = [start, pages].map((texts) => JSON.stringify(texts).length)
+  expect(sizes.reduce((sum, size) => sum + size)).toBeLessThan(JSON.stringify(en).length * 1.02)
 })
 
 it('no text sends the user to the command line', () => {

@@ -4,14 +4,9 @@ import en from './en.json'
 import { chooseLanguage } from './language.ts'
 import { type PackedMessage, unpack } from './packed-message.ts'
 import { rememberedReader } from './reader.ts'
+import type { StartTexts } from './text-parts.ts'
 
-/**
- * All texts of the console. A language is a JSON file in this folder, named after its BCP 47 tag, with the members of en.json. A text with
- * values is an ICU message, such as `{count, plural, one {# order} other {# orders}} of {dealer}`, and is shown by `formatMessage`.
- */
-export type Strings = typeof en
-
-const files = import.meta.glob<Strings>(['./*.json', '!./en.json'], { import: 'default' })
+const files = import.meta.glob<StartTexts>(['./*.json', '!./en.json'], { import: 'default' })
 /** All languages that we have, as BCP 47 tags. */
 export const languages = ['en', ...Object.keys(files).map((path) => path.slice('./'.length, -'.json'.length))]
 
@@ -22,8 +17,9 @@ export const { language, locale } = chooseLanguage(
   rememberedReader().language,
 )
 const load = files[`./${language}.json`]
+/** The texts that are loaded with the console. Those of further pages are in `page-texts.ts`. */
 // English is bundled. Another language is awaited here, because modules read texts when they are loaded.
-export const t: Strings = load === undefined ? en : await load()
+export const t: StartTexts = load === undefined ? en : await load()
 
 /** Fills in the values of a text, e.g. `formatMessage(t.esims.days, { count: 7 })` is “7 days”. */
 export function formatMessage(text: string, values: Record<string, string | number> = {}): string {

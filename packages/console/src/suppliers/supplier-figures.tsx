@@ -5,7 +5,8 @@ import { useApi } from '#api/use-api.ts'
 import { formatCount, formatDuration, formatMoney, formatPercent } from '#parts/format.ts'
 import { Card } from '#parts/page.tsx'
 import { Facts, Timestamp } from '#parts/values.tsx'
-import { formatMessage, t } from '#strings/strings.ts'
+import { t } from '#strings/page-texts.ts'
+import { formatMessage } from '#strings/strings.ts'
 import { supplierPage } from './supplier-paths.ts'
 
 const REFRESH_MS = 30_000

@@ -1,6 +1,7 @@
 import { Accordion, Checkbox, NumberInput, PasswordInput, Stack, Text, Textarea, TextInput } from '@mantine/core'
 import { Hint } from '#parts/values.tsx'
-import { formatMessage, t } from '#strings/strings.ts'
+import { t } from '#strings/page-texts.ts'
+import { formatMessage } from '#strings/strings.ts'
 import { type ConfigField, type ConfigSchema, defaultOf, fieldsOf, inputName, typedValue } from './config-form.ts'
 
 /** The inputs for a supplier's configuration, made from its schema. `secrets`: members that are set, and never shown. */

@@ -9,7 +9,8 @@ import { formatTime } from '#parts/format.ts'
 import { notifySuccess } from '#parts/notify.ts'
 import { StatusMark, type StatusTone } from '#parts/values.tsx'
 import { canOperate, isOperatorAdmin, useSession } from '#people/sign-in/session.ts'
-import { formatMessage, t } from '#strings/strings.ts'
+import { t } from '#strings/page-texts.ts'
+import { formatMessage } from '#strings/strings.ts'
 import { SETTINGS, supplierPage } from './supplier-paths.ts'
 
 const TONES = {

@@ -7,7 +7,7 @@ import { actionsColumn, countColumn, timeColumn, valueColumn } from '#parts/list
 import { Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { canOperate, isOperatorAdmin, useSession } from '#people/sign-in/session.ts'
-import { t } from '#strings/strings.ts'
+import { t } from '#strings/page-texts.ts'
 import { typeLabel } from './add-supplier.tsx'
 import { ADD_SUPPLIER, SUPPLIER_REPORTS, supplierPage } from './supplier-paths.ts'
 import { SupplierActions, SupplierState } from './supplier-state.tsx'

@@ -11,7 +11,8 @@ import { formatMoneyInput } from '#parts/form-values.ts'
 import { Loading } from '#parts/load-states.tsx'
 import { notifyError, notifySuccess } from '#parts/notify.ts'
 import { ReauthenticationFields } from '#people/sign-in/reauthenticate.tsx'
-import { formatMessage, t } from '#strings/strings.ts'
+import { t } from '#strings/page-texts.ts'
+import { formatMessage } from '#strings/strings.ts'
 import { supplierPage } from './supplier-paths.ts'
 
 /** Buys one real eSIM: the cheapest product of the supplier, unless the person enters another. */

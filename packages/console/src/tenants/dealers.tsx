@@ -19,7 +19,7 @@ import { useFilters } from '#parts/use-filters.ts'
 import { Status } from '#parts/values.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
 import { PlanField } from '#prices/price-assignment.tsx'
-import { t } from '#strings/strings.ts'
+import { t } from '#strings/page-texts.ts'
 import { DealerName } from './dealer-name.tsx'
 
 const DealerWizard = lazy(async () => ({ default: (await import('#home/setup/dealer-wizard.tsx')).DealerWizard }))

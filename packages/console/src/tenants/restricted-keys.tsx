@@ -11,7 +11,8 @@ import { Card } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { Hint, Timestamp } from '#parts/values.tsx'
 import { ReauthenticationFields } from '#people/sign-in/reauthenticate.tsx'
-import { formatMessage, t } from '#strings/strings.ts'
+import { t } from '#strings/page-texts.ts'
+import { formatMessage } from '#strings/strings.ts'
 import { NewSecretDialog } from './secret-dialogs.tsx'
 
 interface Dealer {

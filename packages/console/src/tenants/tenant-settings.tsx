@@ -16,7 +16,8 @@ import { formatMoneyInput, parseMoneyInput, parseQpsInput } from '#parts/form-va
 import { SettingsCard } from '#parts/settings-card.tsx'
 import { UnsavedWarning } from '#parts/unsaved.tsx'
 import { canAdminister, canOperate, isOperator, useSession } from '#people/sign-in/session.ts'
-import { formatMessage, t } from '#strings/strings.ts'
+import { t } from '#strings/page-texts.ts'
+import { formatMessage } from '#strings/strings.ts'
 import { EndpointCard } from '#webhooks/endpoint.tsx'
 import { DealerSection, useTenant } from './dealer.tsx'
 

@@ -10,7 +10,8 @@ import { UnsavedWarning } from '#parts/unsaved.tsx'
 import { Hint } from '#parts/values.tsx'
 import { ReauthenticationFields } from '#people/sign-in/reauthenticate.tsx'
 import { isOperatorAdmin, useSession } from '#people/sign-in/session.ts'
-import { formatMessage, t } from '#strings/strings.ts'
+import { t } from '#strings/page-texts.ts'
+import { formatMessage } from '#strings/strings.ts'
 
 /** How dealers pay, by currency, and the operator's details on statements. Administrators change them. */
 export function PaymentSettingsPage() {

@@ -6,7 +6,8 @@ import { BarChart } from '#home/bar-chart.tsx'
 import { formatCount, formatDuration, formatPercent, formatTime } from '#parts/format.ts'
 import { Card } from '#parts/page.tsx'
 import { Hint } from '#parts/values.tsx'
-import { formatMessage, t } from '#strings/strings.ts'
+import { t } from '#strings/page-texts.ts'
+import { formatMessage } from '#strings/strings.ts'
 
 const REFRESH_MS = 30_000
 const GREEN = 'var(--chart-ok)'

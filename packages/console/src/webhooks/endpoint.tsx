@@ -8,7 +8,7 @@ import { ErrorText } from '#parts/load-states.tsx'
 import { notifySuccess } from '#parts/notify.ts'
 import { Card } from '#parts/page.tsx'
 import { canAdminister, useSession } from '#people/sign-in/session.ts'
-import { t } from '#strings/strings.ts'
+import { t } from '#strings/page-texts.ts'
 import { endpointState } from './endpoint-state.ts'
 
 /** A dealer's webhook endpoint: its state, its settings and a test. */

@@ -8,7 +8,8 @@ import { formFields } from '#parts/form-values.ts'
 import { notifyError } from '#parts/notify.ts'
 import { Card } from '#parts/page.tsx'
 import { Hint } from '#parts/values.tsx'
-import { formatMessage, t } from '#strings/strings.ts'
+import { t } from '#strings/page-texts.ts'
+import { formatMessage } from '#strings/strings.ts'
 import { type CheckResult, diagnose } from './diagnose-signature.ts'
 
 interface Clock {

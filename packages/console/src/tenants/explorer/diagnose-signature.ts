@@ -11,7 +11,8 @@ import {
   verifyRequest,
 } from '@dealer-esim/contract'
 import { formatDuration } from '#parts/format.ts'
-import { formatMessage, t } from '#strings/strings.ts'
+import { t } from '#strings/page-texts.ts'
+import { formatMessage } from '#strings/strings.ts'
 
 type CheckName = keyof typeof t.debugger.checks
 

@@ -1,7 +1,8 @@
 import { Anchor, Button, Group, Stack } from '@mantine/core'
 import { Card } from '#parts/page.tsx'
 import { Hint, Timestamp } from '#parts/values.tsx'
-import { formatMessage, t } from '#strings/strings.ts'
+import { t } from '#strings/page-texts.ts'
+import { formatMessage } from '#strings/strings.ts'
 import type { PastRequest } from './call-history.ts'
 
 /** Requests that this person sent from this browser. Choosing one fills in the form again. */

@@ -1,6 +1,6 @@
 import { Stack, Text } from '@mantine/core'
 import { Prose } from '#code/prose.tsx'
-import { t } from '#strings/strings.ts'
+import { t } from '#strings/page-texts.ts'
 
 interface Schema {
   type?: string

@@ -3,7 +3,7 @@ import { useLocalStorage } from '@mantine/hooks'
 import { CodeBlock } from '#code/code-block.tsx'
 import { Card } from '#parts/page.tsx'
 import { Hint } from '#parts/values.tsx'
-import { t } from '#strings/strings.ts'
+import { t } from '#strings/page-texts.ts'
 import { SNIPPETS, type SnippetCall, type SnippetLanguage } from './snippets.ts'
 
 /** The request as a program, in the language chosen last. */

@@ -15,6 +15,7 @@ import {
   visit,
 } from './console-tour.ts'
 import { untranslatedTexts, usePseudoLanguage } from './languages/pseudo-language.ts'
+import { listFaults } from './list-sizes.ts'
 
 /** Half a minute on two idle cores, two minutes on a busy machine. */
 const TOUR_MS = 240_000
@@ -80,14 +81,7 @@ describe.skipIf(!isBrowserAvailable())('every page of the console, on a separate
       const faults: string[] = []
       for (const stop of tour.stops.filter(({ name }) => LISTS.has(name))) {
         await visit(testbed, stop)
-        for (const { rows, ...size } of LIST_SIZES) {
-          await stop.page.setViewportSize(size)
-          await transitionsEnd(stop.page)
-          const list = await stop.page.locator('main .list').first().evaluate(measureList)
-          if (list.rows < rows) faults.push(`${stop.name} at ${size.width}: ${list.rows} rows`)
-          faults.push(...list.cut.map((column) => `${stop.name} at ${size.width}: ${column} is cut`))
-        }
-        await stop.page.setViewportSize(DESKTOP)
+        faults.push(...(await listFaults(stop.page)).map((fault) => `${stop.name} ${fault}`))
       }
       expect(faults).toEqual([])
     },
@@ -143,26 +137,8 @@ describe.skipIf(!isBrowserAvailable())('every page of the console, on a separate
   })
 })
 
-/** The lists that people open every day. */
-const LISTS = new Set(['dealers', 'orders', 'esims', 'suppliers', 'audit', 'people', 'own-prices'])
-
-const LIST_SIZES = [
-  { width: 1280, height: 720, rows: 10 },
-  { width: 1440, height: 900, rows: 10 },
-  { ...PHONE, rows: 6 },
-]
-
-/** How many rows fit below the top of the list, and what is cut: headers, times, figures, or the list as a whole. Names may be. */
-function measureList(list: Element): { rows: number; cut: string[] } {
-  const isCut = (part: Element) => part.scrollWidth > part.clientWidth
-  const rows = [...list.querySelectorAll('[data-row]')].map((row) => row.getBoundingClientRect())
-  const foot = document.querySelector('.mantine-AppShell-footer')?.getBoundingClientRect().height ?? 0
-  const room = innerHeight - foot - (rows[0]?.top ?? innerHeight) - scrollY
-  const cells = list.querySelectorAll('th, td:has(time), td[style*="text-align: right"]')
-  const cut = [list, ...list.querySelectorAll('table')].some(isCut) ? ['the list'] : []
-  for (const cell of cells) if (isCut(cell)) cut.push(cell.getAttribute('data-label') ?? cell.textContent ?? '')
-  return { rows: Math.floor(room / Math.max(...rows.map(({ height }) => height))), cut: [...new Set(cut)] }
-}
+/** Products, which the demo does not have, are measured by wholesale.deployment.test.ts. */
+const LISTS = new Set([...['dealers', 'orders', 'esims', 'suppliers', 'audit', 'people', 'own-prices']])
 
 /** Pages that read their data themselves, and one list, because all lists read it the same way. */
 const READING = new Set([

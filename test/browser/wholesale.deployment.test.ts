@@ -17,6 +17,7 @@ import {
 } from './console-testbed.ts'
 import { loadingEnds } from './console-tour.ts'
 import { Hands } from './flows/hands.ts'
+import { listFaults } from './list-sizes.ts'
 
 /** The type of the supplier of a trial. */
 const TRIAL_TYPE = 'esim-access'
@@ -43,18 +44,21 @@ describe.skipIf(!isBrowserAvailable())('selling a wholesaler’s catalogue', () 
     const products = /\/supplier-products(\?|$)/
     await page.route(products, (route) => route.fulfill({ json: { products: [], nextCursor: null, searchedTo: null } }))
     await navigate(testbed, page, '/products')
-    const row = page.locator('[data-sync=trial]')
     await page.getByText('The catalogues that were read list no products.').waitFor()
     await page.unroute(products)
     // Another person reads the catalogue: this page shows its products too.
     await api(testbed, page, '/suppliers/trial/sync', {})
-    await page.locator('tbody tr').first().getByText(/USD/).waitFor()
-    await row.getByRole('button', { name: 'Read now' }).click()
-    await page.locator('[data-sync=trial][data-outcome=DONE]').waitFor()
-    const listed = async () => Number((await row.getByText(/\d+ products/).innerText()).match(/\d+/)?.[0])
+    await page.getByRole('columnheader', { name: 'Cost, USD' }).waitFor()
+    const trial = page.locator('[data-sync=trial]')
+    const listed = async () => Number((await trial.getByText(/\d+ products/).innerText()).match(/(\d+) products/)?.[1])
     await expect.poll(listed).toBeGreaterThan(100)
+    expect(await listFaults(page)).toEqual([])
+    await trial.click()
+    await trial.getByRole('button', { name: 'Read now' }).click()
+    await page.locator('[data-sync=trial][data-outcome=DONE]').waitFor()
+    await page.goBack()
     const first = page.locator('tbody tr').first()
-    await first.getByText(/USD/).waitFor()
+    await first.locator('[data-label=Cost] .amount').waitFor()
     await first.getByRole('button').click()
     await page.getByRole('table', { name: 'Cost over time' }).getByText(/USD/).waitFor()
     await page.keyboard.press('Escape')

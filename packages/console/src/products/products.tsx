@@ -2,20 +2,20 @@ import type { SupplierProductRow, SupplierSync } from '@dealer-esim/gateway/http
 import { Button } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
-import { useApi } from '#api/use-api.ts'
 import { isFiltered, useList } from '#lists/use-list.ts'
 import { SearchBox, useFilterKinds } from '#parts/filters.tsx'
-import { formatMoney, formatVolume } from '#parts/format.ts'
-import { timeColumn } from '#parts/list-columns.tsx'
+import { formatVolume } from '#parts/format.ts'
+import { valueColumn } from '#parts/list-columns.tsx'
 import { Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
+import { Amount, Timestamp } from '#parts/values.tsx'
 import { isOperatorAdmin, useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/page-texts.ts'
 import { formatMessage, locale } from '#strings/strings.ts'
 import { ADD_SUPPLIER } from '#suppliers/supplier-paths.ts'
 import { CostHistory } from './cost-history.tsx'
-import { SyncCard } from './sync-card.tsx'
+import { CatalogueStates, useSyncs } from './sync-card.tsx'
 
 /** The products in the suppliers' catalogues, and when each catalogue was read. */
 export function ProductsPage() {
@@ -30,7 +30,7 @@ export function ProductsPage() {
     isListed: listed === 'NO' ? false : undefined,
   }
   const list = useList<SupplierProductRow>('/supplier-products', 'products', query)
-  const syncs = useApi<{ syncs: SupplierSync[] }>('/supplier-syncs').data?.syncs
+  const syncs = useSyncs()?.syncs
   const [shown, setShown] = useState<SupplierProductRow>()
   const suppliers = (syncs ?? []).map((sync) => sync.supplier)
   const { types, yesNo } = t.products
@@ -47,8 +47,8 @@ export function ProductsPage() {
     </Button>
   )
   return (
-    <Page title={t.products.title} description={t.products.text}>
-      <SyncCard />
+    <Page title={t.products.title}>
+      {syncs?.length !== 0 && <CatalogueStates syncs={syncs ?? []} />}
       <List<SupplierProductRow>
         label={t.products.title}
         list={list}
@@ -64,14 +64,15 @@ export function ProductsPage() {
         }
         columns={[
           { accessor: 'productCode', title: t.products.code, cellsClassName: 'mono', phone: 'main' },
-          { accessor: 'supplier', title: t.products.supplier, phone: 'status' },
-          { accessor: 'name', title: t.products.name, phone: 'note' },
-          { accessor: 'countries', title: t.products.coverage, render: (row) => placesText(row.countries) },
-          { accessor: 'volume', title: t.products.data, textAlign: 'right', render: dataText },
+          { accessor: 'supplier', title: t.products.supplier, phone: 'status', width: 100 },
+          { accessor: 'name', title: t.products.name, phone: 'note', width: 150 },
+          { accessor: 'countries', title: t.products.coverage, width: 120, render: (row) => placesText(row.countries) },
+          { accessor: 'volume', title: t.products.data, textAlign: 'right', width: 95, render: dataText },
           {
             accessor: 'durationDays',
             title: t.products.days,
             textAlign: 'right',
+            width: 85,
             render: (row) => (row.isDayPass ? t.products.dayPass : row.durationDays),
           },
           {
@@ -79,13 +80,17 @@ export function ProductsPage() {
             title: t.products.cost,
             textAlign: 'right',
             phone: 'value',
-            render: (row) => (row.isListed ? formatMoney(row.cost, row.currencyCode) : t.products.notListed),
+            width: 110,
+            currency: (row) => row.currencyCode,
+            render: (row) =>
+              row.isListed ? <Amount value={row.cost} currency={row.currencyCode} /> : t.products.notListed,
           },
-          timeColumn('changedAt', t.products.since),
+          valueColumn('changedAt', t.products.since, (row) => <Timestamp time={row.changedAt} format="relative" />),
           {
             accessor: 'packageCodes',
             title: t.products.packages,
             cellsClassName: 'mono',
+            width: 140,
             render: (row) => soldText(row.packageCodes),
           },
         ]}

@@ -1,5 +1,6 @@
 import type { SupplierSync } from '@dealer-esim/gateway/http/console/products/products.ts'
 import { Alert, Badge, Button, Group, List, NativeSelect, Stack, Text } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
 import { lazy, Suspense, useState } from 'react'
 import { useApi, useChange, useReloadAfter } from '#api/use-api.ts'
 import { ChangeDialog } from '#parts/dialog.tsx'
@@ -44,8 +45,49 @@ export function SupplierCatalogue({ supplier }: { supplier: string }) {
   )
 }
 
+/** The catalogue of each supplier in a few words. Each leads to the supplier, where it is read, and its products are sold. */
+export function CatalogueStates({ syncs }: { syncs: readonly SupplierSync[] }) {
+  return (
+    <Group
+      component="nav"
+      aria-label={t.products.catalogues}
+      gap="xs"
+      wrap="nowrap"
+      mih={26}
+      style={{ overflowX: 'auto' }}
+    >
+      {syncs.map((sync) => {
+        const state = stateOf(sync)
+        const needsLook = state === 'HELD' || state === 'FAILED' || sync.unreadable > 0
+        return (
+          <Button
+            key={sync.supplier}
+            component={Link}
+            to={supplierPage(sync.supplier)}
+            size="compact-sm"
+            flex="none"
+            {...(needsLook
+              ? { variant: 'light', color: state === 'FAILED' ? 'red' : 'orange' }
+              : { variant: 'default' })}
+            data-sync={sync.supplier}
+            data-outcome={state}
+          >
+            {sync.supplier}: {t.products.outcomes[state]} · {countText(sync)}
+            {sync.finishedAt && !sync.isRunning && (
+              <>
+                {' · '}
+                <Timestamp time={sync.finishedAt} format="relative" />
+              </>
+            )}
+          </Button>
+        )
+      })}
+    </Group>
+  )
+}
+
 /** Readings of all catalogues. When one ends, products, packages and counts are read again. */
-function useSyncs(): { syncs: SupplierSync[] } | undefined {
+export function useSyncs(): { syncs: SupplierSync[] } | undefined {
   const { data } = useApi<{ syncs: SupplierSync[] }>('/supplier-syncs', {}, { refreshMs: REFRESH_MS })
   useReloadAfter(data && JSON.stringify(data.syncs.map(({ supplier, finishedAt }) => [supplier, finishedAt])))
   return data
@@ -66,9 +108,7 @@ function SyncRow({ sync }: { sync: SupplierSync }) {
           <SyncBadge sync={sync} />
         </Group>
         <Text size="sm" c="dimmed" component="div">
-          {sync.isRunning
-            ? formatMessage(t.products.reading, { count: sync.productsRead })
-            : formatMessage(t.products.listedCount, { count: formatCount(sync.listed) })}
+          {countText(sync)}
           {sync.finishedAt && !sync.isRunning && (
             <>
               {' · '}
@@ -151,8 +191,17 @@ function Unreadable({ sync: { unreadable, kept, unreadableEntries } }: { sync: S
   )
 }
 
-function SyncBadge({ sync: { outcome, isRunning } }: { sync: SupplierSync }) {
-  const state = isRunning ? 'RUNNING' : (outcome ?? 'NEVER')
+function stateOf({ outcome, isRunning }: SupplierSync) {
+  return isRunning ? 'RUNNING' : (outcome ?? 'NEVER')
+}
+
+function countText({ isRunning, productsRead, listed }: SupplierSync): string {
+  if (isRunning) return formatMessage(t.products.reading, { count: productsRead })
+  return formatMessage(t.products.listedCount, { count: formatCount(listed) })
+}
+
+function SyncBadge({ sync }: { sync: SupplierSync }) {
+  const state = stateOf(sync)
   const colors = { RUNNING: 'blue', NEVER: 'gray', DONE: 'teal', HELD: 'orange', FAILED: 'red' }
   return (
     <Badge variant="light" color={colors[state]} tt="none" radius="sm">

@@ -122,7 +122,7 @@ function operatorStops(testbed: ConsoleTestbed, demo: Demo): Stop[] {
     stop('stock', '/stock'),
     stop('stock-import', '/stock', (at) => button(at, 'Import codes').click()),
     stop('stock-batches', '/stock/batches'),
-    stop('batch-expiry', '/stock/batches', (at) => clickFirst(at, /^Change expiry, /)),
+    stop('batch-expiry', '/stock/batches', changeExpiry),
     stop('stock-codes', '/stock/codes?iccid=89001234'),
     stop('products', '/products'),
     stop('sale-rules', '/sale-rules'),
@@ -250,6 +250,11 @@ const TRANSITIONS_END = `new Promise(requestAnimationFrame)
 async function revoke(page: Page): Promise<void> {
   await button(page, 'More').click()
   await page.getByRole('menuitem', { name: 'Revoke' }).click()
+}
+
+async function changeExpiry(page: Page): Promise<void> {
+  await clickFirst(page, /^Actions: /)
+  await page.getByRole('menuitem', { name: 'Change expiry' }).click()
 }
 
 async function clickFirst(page: Page, name: RegExp): Promise<void> {

@@ -1,4 +1,4 @@
-import { Button, Menu } from '@mantine/core'
+import { ActionIcon, Button, Menu } from '@mantine/core'
 import {
   IconAlertTriangle,
   IconChevronDown,
@@ -6,6 +6,7 @@ import {
   IconCircleDashed,
   IconCircleX,
   IconClock,
+  IconDots,
 } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
 import type { StatusTone } from '#parts/values.tsx'
@@ -55,26 +56,49 @@ export function Record({ children, rail }: { children: ReactNode; rail: ReactNod
 export interface MoreAction {
   label: string
   isDangerous?: boolean
-  onClick(): void
+  disabled?: boolean
+  /** Downloads this file. */
+  file?: string
+  onClick?(): void
 }
 
-/** A record's rare or dangerous actions. */
-export function MoreMenu({ actions }: { actions: readonly MoreAction[] }) {
+/**
+ * A record's rare or dangerous actions.
+ * @param of for the actions of a row: its name, for screen readers
+ */
+export function MoreMenu({ actions, of }: { actions: readonly MoreAction[]; of?: string }) {
   if (actions.length === 0) return null
   return (
     <Menu position="bottom-end" withinPortal>
       <Menu.Target>
-        <Button variant="default" rightSection={<IconChevronDown size={16} aria-hidden="true" />}>
-          {t.common.more}
-        </Button>
+        {of === undefined ? (
+          <Button variant="default" rightSection={<IconChevronDown size={16} aria-hidden="true" />}>
+            {t.common.more}
+          </Button>
+        ) : (
+          <ActionIcon variant="subtle" color="gray" aria-label={`${t.common.actions}: ${of}`}>
+            <IconDots size={18} />
+          </ActionIcon>
+        )}
       </Menu.Target>
       <Menu.Dropdown>
-        {actions.map(({ label, isDangerous, onClick }) => (
-          // After the menu has returned the focus, so that a dialog returns it to the menu.
-          <Menu.Item key={label} {...(isDangerous && { c: 'var(--bad)' })} onClick={() => setTimeout(onClick)}>
-            {label}
-          </Menu.Item>
-        ))}
+        {actions.map(({ label, isDangerous, disabled = false, file, onClick }) =>
+          file !== undefined ? (
+            <Menu.Item key={label} component="a" href={file} download>
+              {label}
+            </Menu.Item>
+          ) : (
+            // After the menu has returned the focus, so that a dialog returns it to the menu.
+            <Menu.Item
+              key={label}
+              disabled={disabled}
+              {...(isDangerous && { c: 'var(--bad)' })}
+              onClick={() => setTimeout(() => onClick?.())}
+            >
+              {label}
+            </Menu.Item>
+          ),
+        )}
       </Menu.Dropdown>
     </Menu>
   )

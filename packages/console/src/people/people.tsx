@@ -1,8 +1,8 @@
 import type { PersonRow } from '@dealer-esim/gateway/http/console/people/people.ts'
-import { ActionIcon, Button, Group, Menu, Stack } from '@mantine/core'
-import { IconDots } from '@tabler/icons-react'
+import { Button, Group, Stack } from '@mantine/core'
 import { useState } from 'react'
 import { useApi } from '#api/use-api.ts'
+import { MoreMenu } from '#design/record.tsx'
 import { Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { Status, Timestamp } from '#parts/values.tsx'
@@ -108,28 +108,17 @@ export function PeopleList({ tenantId }: { tenantId: string | null }) {
 
 function PersonMenu({ row, onOpen }: { row: PersonRow; onOpen(open: OpenDialog): void }) {
   const active = row.status === 'ACTIVE'
+  const opens = (kind: 'link' | 'role' | 'secondFactor' | 'provider' | 'status') => () => onOpen({ kind, row })
   return (
-    <Menu position="bottom-end" withinPortal>
-      <Menu.Target>
-        <ActionIcon variant="subtle" color="gray" aria-label={`${t.common.actions}: ${row.name}`}>
-          <IconDots size={18} />
-        </ActionIcon>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Menu.Item disabled={!active} onClick={() => onOpen({ kind: 'link', row })}>
-          {t.people.newPasswordLink}
-        </Menu.Item>
-        <Menu.Item onClick={() => onOpen({ kind: 'role', row })}>{t.people.changeRole}</Menu.Item>
-        <Menu.Item disabled={!row.secondFactor} onClick={() => onOpen({ kind: 'secondFactor', row })}>
-          {t.people.removeSecondFactor}
-        </Menu.Item>
-        {row.hasProviderAccount && (
-          <Menu.Item onClick={() => onOpen({ kind: 'provider', row })}>{t.people.unlinkProvider}</Menu.Item>
-        )}
-        <Menu.Item {...(active && { c: 'var(--bad)' })} onClick={() => onOpen({ kind: 'status', row })}>
-          {active ? t.people.disable : t.people.enable}
-        </Menu.Item>
-      </Menu.Dropdown>
-    </Menu>
+    <MoreMenu
+      of={row.name}
+      actions={[
+        { label: t.people.newPasswordLink, disabled: !active, onClick: opens('link') },
+        { label: t.people.changeRole, onClick: opens('role') },
+        { label: t.people.removeSecondFactor, disabled: !row.secondFactor, onClick: opens('secondFactor') },
+        ...(row.hasProviderAccount ? [{ label: t.people.unlinkProvider, onClick: opens('provider') }] : []),
+        { label: active ? t.people.disable : t.people.enable, isDangerous: active, onClick: opens('status') },
+      ]}
+    />
   )
 }

@@ -22,12 +22,7 @@ export function PricesPage() {
     <Button onClick={() => setCreating(true)}>{showsGroups ? t.prices.newGroup : t.prices.newPlan}</Button>
   )
   return (
-    <Page
-      title={t.prices.title}
-      description={t.prices.text}
-      back={{ to: '/catalogue', label: t.catalogue.title }}
-      actions={create}
-    >
+    <Page title={t.prices.title} actions={create}>
       <Tabs
         label={t.prices.title}
         items={[
@@ -56,10 +51,15 @@ function Plans() {
       to={(row) => planPath(row.planName)}
       empty={{ title: t.prices.noPlans, text: t.prices.noPlansText }}
       columns={[
-        { accessor: 'planName', title: t.prices.name },
-        { accessor: 'displayName', title: t.prices.displayName, render: (row) => row.displayName ?? '–' },
-        countColumn('ruleCount', t.prices.rules),
-        countColumn('tenantCount', t.prices.dealers),
+        { accessor: 'planName', title: t.prices.name, phone: 'main' },
+        {
+          accessor: 'displayName',
+          title: t.prices.displayName,
+          phone: 'note',
+          render: (row) => row.displayName ?? '–',
+        },
+        countColumn('ruleCount', t.prices.rules, { phone: 'status', isNamed: true }),
+        countColumn('tenantCount', t.prices.dealers, { phone: 'value', isNamed: true }),
         { accessor: 'groupNames', title: t.prices.tabs.groups, render: (row) => row.groupNames.join(', ') || '–' },
       ]}
     />
@@ -81,9 +81,9 @@ function Groups() {
       to={(row) => groupPath(row.groupName)}
       empty={{ title: t.prices.noGroups, text: t.prices.noGroupsText }}
       columns={[
-        { accessor: 'groupName', title: t.prices.name },
-        { accessor: 'planName', title: t.prices.plan },
-        countColumn('tenantCount', t.prices.dealers),
+        { accessor: 'groupName', title: t.prices.name, phone: 'main' },
+        { accessor: 'planName', title: t.prices.plan, phone: 'note' },
+        countColumn('tenantCount', t.prices.dealers, { phone: 'value', isNamed: true }),
       ]}
     />
   )

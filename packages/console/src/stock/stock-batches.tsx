@@ -1,16 +1,17 @@
 import type { StockLevel } from '@dealer-esim/gateway/http/console/stock.ts'
 import type { StockBatchRow } from '@dealer-esim/gateway/http/console/stock-batches.ts'
-import { Button, Group, Text, TextInput } from '@mantine/core'
+import { Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { apiUrl } from '#api/call-api.ts'
 import { postForFile } from '#api/download.ts'
 import { confirmFirst } from '#api/held-confirmation.ts'
 import { useApi } from '#api/use-api.ts'
+import { MoreMenu } from '#design/record.tsx'
 import { useList } from '#lists/use-list.ts'
 import { ChangeDialog, Dialog } from '#parts/dialog.tsx'
 import { useFilterKinds } from '#parts/filters.tsx'
 import { formatCount } from '#parts/format.ts'
-import { actionsColumn, countColumn, RowButton, timeColumn } from '#parts/list-columns.tsx'
+import { actionsColumn, countColumn, valueColumn } from '#parts/list-columns.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
 import { Timestamp } from '#parts/values.tsx'
@@ -35,7 +36,7 @@ export function StockBatchesPage() {
     choice({ name: 'expiring', label: t.stock.expiringOnly, values: ['true'], labels: { true: t.products.yesNo.YES } }),
   ]
   return (
-    <StockFrame description={t.stock.batchesText}>
+    <StockFrame>
       <List<StockBatchRow>
         label={t.stock.batches}
         list={list}
@@ -48,15 +49,29 @@ export function StockBatchesPage() {
             : { title: t.stock.noBatches, text: t.stock.noBatchesText }
         }
         columns={[
-          { accessor: 'batchName', title: t.stock.batch },
-          { accessor: 'productCode', title: t.stock.product, cellsClassName: 'mono' },
-          { accessor: 'supplier', title: t.stock.supplier },
-          timeColumn('importedAt', t.stock.importedAt),
-          countColumn('codes', t.stock.codes),
-          countColumn('available', t.stock.available),
-          countColumn('expired', t.stock.expired),
-          { accessor: 'nextExpiry', title: t.stock.nextExpiry, render: (row) => <NextExpiry row={row} /> },
-          actionsColumn((row) => <BatchActions row={row} onOpen={(what) => setOpen({ what, batch: row })} />),
+          { accessor: 'batchName', title: t.stock.batch, phone: 'main', width: 130 },
+          { accessor: 'productCode', title: t.stock.product, cellsClassName: 'mono', width: 100 },
+          { accessor: 'supplier', title: t.stock.supplier, width: 80 },
+          valueColumn(
+            'importedAt',
+            t.stock.importedAt,
+            (row) => <Timestamp time={row.importedAt} format="relative" />,
+            {
+              width: 140,
+            },
+          ),
+          countColumn('codes', t.stock.codes, { width: 65 }),
+          countColumn('available', t.stock.available, { phone: 'value', isNamed: true, width: 85 }),
+          countColumn('expired', t.stock.expired, { width: 75 }),
+          valueColumn('nextExpiry', t.stock.nextExpiry, (row) => <NextExpiry row={row} />, {
+            phone: 'note',
+            isNamed: true,
+            width: 290,
+          }),
+          actionsColumn((row) => <BatchActions row={row} onOpen={(what) => setOpen({ what, batch: row })} />, {
+            phone: 'status',
+            width: 75,
+          }),
         ]}
       />
       {open?.what === 'alert' && <AlertDialog batch={open.batch} onClose={close} />}
@@ -70,44 +85,24 @@ type BatchDialog = 'alert' | 'codes' | 'expiry'
 
 function BatchActions({ row, onOpen }: { row: StockBatchRow; onOpen(what: BatchDialog): void }) {
   const me = useSession()
+  const opens = (what: BatchDialog) => () => onOpen(what)
+  const mayChange = canOperate(me)
   return (
-    <Group gap={4} justify="flex-end">
-      {canOperate(me) && (
-        <RowButton
-          label={alertText(row)}
-          name={`${alertText(row)}, ${formatMessage(t.stock.alertOf, { batch: row.batchName })}`}
-          onClick={() => onOpen('alert')}
-        />
-      )}
-      {canOperate(me) && row.available > 0 && (
-        <RowButton
-          label={t.stock.setExpiry}
-          name={`${t.stock.setExpiry}, ${formatMessage(t.stock.setExpiryOf, { batch: row.batchName })}`}
-          onClick={() => onOpen('expiry')}
-        />
-      )}
-      <Button
-        size="compact-xs"
-        variant="default"
-        component="a"
-        href={apiUrl(`${batchPath(row)}/codes.csv`).href}
-        download
-        aria-label={formatMessage(t.stock.exportOf, { batch: row.batchName })}
-      >
-        {t.stock.export}
-      </Button>
-      {me.role === 'OPERATOR_ADMIN' && row.available + row.expired > 0 && (
-        <RowButton
-          label={t.stock.exportCodes}
-          name={formatMessage(t.stock.exportCodesOf, { batch: row.batchName })}
-          onClick={() => onOpen('codes')}
-        />
-      )}
-    </Group>
+    <MoreMenu
+      of={row.batchName}
+      actions={[
+        ...(mayChange ? [{ label: alertText(row), onClick: opens('alert') }] : []),
+        ...(mayChange && row.available > 0 ? [{ label: t.stock.setExpiry, onClick: opens('expiry') }] : []),
+        { label: t.stock.export, file: apiUrl(`${batchPath(row)}/codes.csv`).href },
+        ...(me.role === 'OPERATOR_ADMIN' && row.available + row.expired > 0
+          ? [{ label: t.stock.exportCodes, onClick: opens('codes') }]
+          : []),
+      ]}
+    />
   )
 }
 
-/** The label of the button that sets the alert. */
+/** Sets the alert, and says which one is set. */
 function alertText({ alertDays }: StockBatchRow): string {
   return alertDays === null ? t.stock.setAlert : formatMessage(t.stock.daysBefore, { count: alertDays })
 }
@@ -121,7 +116,10 @@ function NextExpiry({ row: { nextExpiry, expiring } }: { row: StockBatchRow }) {
   if (expiring === 0) return <Timestamp time={nextExpiry} />
   return (
     <strong className="negative">
-      <Timestamp time={nextExpiry} /> {formatMessage(t.stock.expiringSoon, { count: formatCount(expiring) })}
+      <Timestamp time={nextExpiry} format="relative" />
+      <Text span inherit visibleFrom="sm">
+        {` ${formatMessage(t.stock.expiringSoon, { count: formatCount(expiring) })}`}
+      </Text>
     </strong>
   )
 }

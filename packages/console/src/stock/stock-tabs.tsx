@@ -4,7 +4,7 @@ import { t } from '#strings/page-texts.ts'
 import { STOCK, STOCK_BATCHES, STOCK_CODES } from '#suppliers/supplier-paths.ts'
 
 /** Heading and tabs of the pages about stock. */
-export function StockFrame(props: { description: string; actions?: ReactNode; children: ReactNode }) {
+export function StockFrame(props: { description?: string | undefined; actions?: ReactNode; children: ReactNode }) {
   return (
     <Page title={t.stock.title} description={props.description} actions={props.actions}>
       <Tabs

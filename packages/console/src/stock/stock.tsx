@@ -26,7 +26,7 @@ export function StockPage() {
   )
   return (
     <StockFrame
-      description={list.data && suppliers.length === 0 ? t.stock.noSupplier : t.stock.text}
+      description={list.data && suppliers.length === 0 ? t.stock.noSupplier : undefined}
       actions={importButton}
     >
       <List<StockLevel>
@@ -40,12 +40,14 @@ export function StockPage() {
         idOf={(row) => `${row.supplier} ${row.productCode}`}
         empty={{ title: t.stock.noStock, text: t.stock.noStockText, action: importButton }}
         columns={[
-          { accessor: 'productCode', title: t.stock.product },
-          { accessor: 'supplier', title: t.stock.supplier },
+          { accessor: 'productCode', title: t.stock.product, phone: 'main' },
+          { accessor: 'supplier', title: t.stock.supplier, phone: 'note' },
           {
             accessor: 'available',
             title: t.stock.available,
             textAlign: 'right',
+            phone: 'value',
+            isNamed: true,
             render: (row) =>
               isLow(row) ? (
                 <strong className="negative">{formatCount(row.available)}</strong>
@@ -57,7 +59,7 @@ export function StockPage() {
           figureColumn('lowAt', t.stock.lowAt, (row) => (row.lowAt === null ? '–' : formatCount(row.lowAt))),
           actionsColumn(
             (row) => <RowButton label={t.stock.setAlert} of={row.productCode} onClick={() => setLow(row)} />,
-            { hidden: !canOperate(me) },
+            { hidden: !canOperate(me), phone: 'status' },
           ),
         ]}
       />

@@ -21,7 +21,7 @@ export function AttentionCard({ attention }: { attention: Dashboard['attention']
     failingEndpoints: { to: '/notices' },
     lowStock: { to: '/stock' },
     orphans: { to: '/notices' },
-    adjustments: { to: '/adjustments' },
+    adjustments: { to: '/adjustments', search: { status: 'PROPOSED' } },
     topUpRequests: { to: '/top-up-requests', search: { status: 'REQUESTED' } },
   }
   const kinds = (Object.keys(links) as Kind[]).filter((kind) => attention[kind] > 0)

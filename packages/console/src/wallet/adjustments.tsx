@@ -1,41 +1,36 @@
 import type { AdjustmentRow } from '@dealer-esim/gateway/http/console/wallet/adjustments.ts'
-import { Button, Group, NativeSelect, Text } from '@mantine/core'
+import { Box, Button, Group, Text } from '@mantine/core'
 import { useState } from 'react'
 import { useChange } from '#api/use-api.ts'
+import type { ListView } from '#lists/list-views.tsx'
 import { type ServerList, useList } from '#lists/use-list.ts'
 import { ChangeDialog } from '#parts/dialog.tsx'
 import { formatMoney } from '#parts/format.ts'
-import { actionsColumn, RowButton, timeColumn } from '#parts/list-columns.tsx'
+import { actionsColumn, RowButton, timeColumn, valueColumn } from '#parts/list-columns.tsx'
 import { Card, Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
-import { Amount, Facts, Status } from '#parts/values.tsx'
+import { Amount, Facts, Status, Timestamp } from '#parts/values.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
 import { formatMessage, t } from '#strings/strings.ts'
 
-const { APPROVED, REJECTED, EXPIRED } = t.statuses
-/** `ALL` means no filter: by default the page shows what is waiting. */
-const STATUSES = { ALL: t.wallet.everyStatus, APPROVED, REJECTED, EXPIRED }
+const WAITING = 'PROPOSED'
+const VIEWS: ListView[] = [
+  { label: t.wallet.waiting, search: { status: WAITING } },
+  ...(['APPROVED', 'REJECTED', 'EXPIRED'] as const).map((status) => ({
+    label: t.statuses[status],
+    search: { status },
+  })),
+]
 
-/** Adjustments of all dealers: those waiting for a second person's approval, then the decided ones by status. */
+/** Adjustments of all dealers, such as those waiting for a second person's approval. */
 export function AdjustmentsPage() {
-  const [{ status }, setFilters] = useFilters()
-  const filter = status === undefined ? { open: true } : { status: status === 'ALL' ? undefined : status }
+  const [{ status }] = useFilters()
+  const filter = status === WAITING ? { open: true } : { status }
   const list = useList<AdjustmentRow>('/adjustments', 'adjustments', filter)
   return (
     <Page title={t.wallet.adjustments} description={t.wallet.adjustmentsText}>
-      <Group>
-        <NativeSelect
-          aria-label={t.common.status}
-          value={status ?? ''}
-          onChange={(event) => setFilters({ status: event.currentTarget.value })}
-          data={[
-            { value: '', label: t.wallet.waiting },
-            ...Object.entries(STATUSES).map(([value, label]) => ({ value, label })),
-          ]}
-        />
-      </Group>
-      <AdjustmentList list={list} withDealer withDecision={status !== undefined} />
+      <AdjustmentList list={list} withDealer withDecision={status !== undefined && status !== WAITING} />
     </Page>
   )
 }
@@ -54,42 +49,62 @@ export function Adjustments({ tenantId }: { tenantId: string }) {
 export function AdjustmentList(props: {
   list: ServerList<AdjustmentRow>
   withDealer?: boolean
-  /** Shows who decided and when. */
+  /** All rows are decided: shows by whom and when, instead of the actions. */
   withDecision?: boolean
 }) {
   return (
     <List<AdjustmentRow>
       label={t.wallet.adjustments}
       list={props.list}
-      {...(props.withDealer && { name: 'adjustments' })}
+      {...(props.withDealer && { name: 'adjustments', views: VIEWS })}
       idOf={(row) => row.adjustmentId}
       empty={{ title: t.wallet.noAdjustments, text: t.wallet.noAdjustmentsText }}
       columns={[
-        timeColumn('createdAt', t.common.time),
-        { accessor: 'clientName', title: t.common.dealer, hidden: !props.withDealer },
+        valueColumn('createdAt', t.common.time, (row) => <Timestamp time={row.createdAt} format="relative" />, {
+          width: 155,
+        }),
+        {
+          accessor: 'clientName',
+          title: t.common.dealer,
+          hidden: !props.withDealer,
+          ...(props.withDealer && { phone: 'note' }),
+        },
         {
           accessor: 'amount',
           title: t.wallet.amount,
           textAlign: 'right',
+          phone: 'value',
+          currency: (row) => row.currencyCode,
           render: (row) => <Amount value={row.amount} currency={row.currencyCode} signed />,
         },
-        { accessor: 'reference', title: t.wallet.reference },
-        { accessor: 'reason', title: t.wallet.reason },
+        { accessor: 'reference', title: t.wallet.reference, phone: 'main' },
+        { accessor: 'reason', title: t.wallet.reason, width: 120, ...(!props.withDealer && { phone: 'note' }) },
         { accessor: 'proposedBy', title: t.wallet.by },
-        { accessor: 'status', title: t.common.status, render: (row) => <Status status={row.status} /> },
+        {
+          accessor: 'status',
+          title: t.common.status,
+          render: (row) => <Status status={row.status} />,
+          ...(props.withDecision && { phone: 'status' }),
+        },
         { accessor: 'decidedBy', title: t.wallet.decidedBy, hidden: !props.withDecision },
         timeColumn('decidedAt', t.wallet.decidedAt, { hidden: !props.withDecision }),
-        actionsColumn((row) => row.status === 'PROPOSED' && <DecisionButtons row={row} />),
+        actionsColumn((row) => <DecisionButtons row={row} />, { hidden: props.withDecision ?? false, phone: 'status' }),
       ]}
     />
   )
 }
 
+/** On a phone, the status of a row takes their place once it is decided. */
 function DecisionButtons({ row }: { row: AdjustmentRow }) {
   const me = useSession()
   const [dialogOpen, setDialogOpen] = useState(false)
   const reject = useChange({ success: t.wallet.rejected })
-  if (!canOperate(me)) return null
+  if (row.status !== WAITING || !canOperate(me))
+    return (
+      <Box hiddenFrom="sm">
+        <Status status={row.status} />
+      </Box>
+    )
   const which = `${row.clientName}, ${row.reference}`
   const rejectLabel = row.ownProposal ? t.wallet.withdraw : t.wallet.reject
   return (

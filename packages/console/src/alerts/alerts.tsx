@@ -1,13 +1,15 @@
 import type { Alert } from '@dealer-esim/gateway/http/console/alerts.ts'
-import { Anchor, Button, Group, Switch } from '@mantine/core'
+import { Anchor, Button, Group, Modal, Stack, Switch, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
 import { useChange } from '#api/use-api.ts'
-import { useList } from '#lists/use-list.ts'
+import { type ServerList, useList } from '#lists/use-list.ts'
+import { formatDateTime } from '#parts/format.ts'
 import { valueColumn } from '#parts/list-columns.tsx'
 import { Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
-import { Timestamp } from '#parts/values.tsx'
+import { Hint, Timestamp } from '#parts/values.tsx'
 import { canEdit, isOperator, useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/strings.ts'
 import { DealerSection, useTenant } from '#tenants/dealer.tsx'
@@ -16,82 +18,140 @@ import { DealerSection, useTenant } from '#tenants/dealer.tsx'
 export function AlertsPage() {
   const [filters, setFilters] = useFilters()
   const unread = filters.unread === 'true'
+  const list = useAlerts(null, unread)
   return (
     <Page
       title={t.alerts.title}
       actions={
-        <Switch
-          label={t.alerts.unreadOnly}
-          checked={unread}
-          onChange={(event) => setFilters({ unread: event.currentTarget.checked ? 'true' : null })}
-        />
+        <>
+          <MarkRead alerts={list.rows} />
+          <Switch
+            label={t.alerts.unreadOnly}
+            checked={unread}
+            onChange={(event) => setFilters({ unread: event.currentTarget.checked ? 'true' : null })}
+          />
+        </>
       }
     >
-      <AlertList tenantId={null} unread={unread} />
+      <AlertList list={list} />
     </Page>
   )
 }
 
+/** Operators can see a dealer's alerts, but only the dealer can mark them as read. */
 export function DealerAlerts() {
+  const me = useSession()
   const { tenantId } = useTenant()
+  const list = useAlerts(tenantId)
   return (
-    <DealerSection title={t.alerts.title}>
-      <AlertList tenantId={tenantId} />
+    <DealerSection title={t.alerts.title} actions={!isOperator(me) && <MarkRead alerts={list.rows} />}>
+      <AlertList list={list} />
     </DealerSection>
   )
 }
 
-export function AlertList({ tenantId, unread }: { tenantId: string | null; unread?: boolean }) {
+function useAlerts(tenantId: string | null, unread?: boolean): ServerList<Alert> {
+  return useList<Alert>('/notices', 'notices', { tenantId, unread })
+}
+
+function MarkRead({ alerts = [] }: { alerts: Alert[] | undefined }) {
   const me = useSession()
-  const list = useList<Alert>('/notices', 'notices', { tenantId, unread })
   const read = useChange()
-  // Operators can see a dealer's alerts, but only the dealer can mark them as read.
-  const isOwn = tenantId === null || !isOperator(me)
-  const unreadIds = (list.rows ?? []).filter((row) => row.readAt === null).map((row) => row.noticeId)
+  const noticeIds = alerts.filter((row) => row.readAt === null).map((row) => row.noticeId)
+  if (!canEdit(me) || noticeIds.length === 0) return null
+  return (
+    <Button
+      variant="default"
+      onClick={() => read.mutate({ method: 'POST', path: '/notices/read', body: { noticeIds } })}
+    >
+      {t.alerts.markRead}
+    </Button>
+  )
+}
+
+function AlertList({ list }: { list: ServerList<Alert> }) {
+  const [shown, setShown] = useState<Alert>()
+  const close = () => setShown(undefined)
   return (
     <>
-      {isOwn && canEdit(me) && unreadIds.length > 0 && (
-        <Group justify="flex-end">
-          <Button
-            size="xs"
-            variant="default"
-            onClick={() => read.mutate({ method: 'POST', path: '/notices/read', body: { noticeIds: unreadIds } })}
-          >
-            {t.alerts.markRead}
-          </Button>
-        </Group>
-      )}
       <List<Alert>
         label={t.alerts.title}
         list={list}
         name="alerts"
         idOf={(row) => row.noticeId}
+        onRowClick={setShown}
         empty={{ title: t.alerts.noAlerts, text: t.alerts.noAlertsText }}
         columns={[
-          {
-            accessor: 'kind',
-            title: t.alerts.type,
-            render: (row) => (t.alerts.types as Record<string, string>)[row.kind] ?? row.kind,
-          },
-          valueColumn('message', t.alerts.message, (row) => <AlertMessage alert={row} />, { width: 480, wraps: true }),
-          valueColumn('createdAt', t.common.time, (row) => <Timestamp time={row.createdAt} format="relative" />),
+          valueColumn('kind', t.alerts.type, kindOf, { phone: 'main', width: 200 }),
+          valueColumn('message', t.alerts.message, (row) => <AlertMessage alert={row} />, {
+            phone: 'note',
+            width: 680,
+          }),
+          valueColumn('createdAt', t.common.time, (row) => <Timestamp time={row.createdAt} format="relative" />, {
+            phone: 'value',
+          }),
         ]}
       />
+      <Modal
+        opened={shown !== undefined}
+        onClose={close}
+        title={shown && kindOf(shown)}
+        closeButtonProps={{ 'aria-label': t.common.close }}
+      >
+        {shown && <WholeAlert alert={shown} />}
+      </Modal>
     </>
   )
 }
 
-/** The message, with a link to its subject. */
+function kindOf({ kind }: Alert): string {
+  return (t.alerts.types as Record<string, string>)[kind] ?? kind
+}
+
+/** One line, which leads to its subject. The whole message is in the alert's dialog. */
 function AlertMessage({ alert }: { alert: Alert }) {
-  const message = alert.readAt === null ? <strong>{alert.message}</strong> : alert.message
+  const { message } = alert
+  const text = alert.readAt === null ? <strong>{message}</strong> : message
+  if (!hasSubject(alert))
+    return (
+      <span data-from-gateway title={message}>
+        {text}
+      </span>
+    )
   return (
-    <>
-      <span data-from-gateway>{message}</span>{' '}
-      {alert.path !== '/notices' && (
-        <Anchor component={Link} to={alert.path} aria-label={`${t.alerts.open}: ${alert.message}`}>
-          {t.alerts.open}
-        </Anchor>
-      )}
-    </>
+    <Anchor
+      component={Link}
+      to={alert.path}
+      c="inherit"
+      data-from-gateway
+      title={message}
+      aria-label={`${t.alerts.open}: ${message}`}
+    >
+      {text}
+    </Anchor>
+  )
+}
+
+/** Some are about nothing that has a page. */
+function hasSubject({ path }: Alert): boolean {
+  return path !== '/notices'
+}
+
+/** The message, with a link to its subject. */
+function WholeAlert({ alert }: { alert: Alert }) {
+  return (
+    <Stack gap="sm">
+      <Text className="break" data-from-gateway>
+        {alert.message}
+      </Text>
+      <Group justify="space-between">
+        <Hint>{formatDateTime(alert.createdAt)}</Hint>
+        {hasSubject(alert) && (
+          <Anchor component={Link} to={alert.path} aria-label={`${t.alerts.open}: ${alert.message}`}>
+            {t.alerts.open}
+          </Anchor>
+        )}
+      </Group>
+    </Stack>
   )
 }

@@ -151,7 +151,7 @@ const LISTS = new Set([
     'prices',
     'price-groups',
   ],
-  ...['stock', 'stock-batches', 'adjustments', 'notices'],
+  ...['stock', 'stock-batches', 'adjustments', 'notices', 'webhooks'],
 ])
 
 /** Pages that read their data themselves, and one list, because all lists read it the same way. */

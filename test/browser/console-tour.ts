@@ -135,6 +135,7 @@ function operatorStops(testbed: ConsoleTestbed, demo: Demo): Stop[] {
     stop('esim-suspend', `${tenant}/profiles/${profileId}`, revoke),
     stop('add-supplier', '/add-supplier', (at) => chooseType(at, 'eSIM Access')),
     stop('webhooks', `/webhooks?tenantId=${tenantId}`),
+    stop('endpoint', `/webhooks/endpoint?tenantId=${tenantId}`),
     stop('event', `${tenant}/events/${notifyId}`),
     stop('explorer', `/explorer?tenantId=${tenantId}`, (at) => explore(testbed, at)),
     stop('debugger', `/debugger?tenantId=${tenantId}`, (at) => debug(testbed, at)),
@@ -147,9 +148,8 @@ function operatorStops(testbed: ConsoleTestbed, demo: Demo): Stop[] {
     stop('brand', '/brand'),
     stop('people', '/people'),
     stop('audit', '/audit'),
-    stop('recovery', '/recovery'),
     stop('audit-entry', '/audit', (at) => at.locator('[data-row] button').first().click()),
-    ...['account', 'design'].map((name) => stop(name, `/${name}`)),
+    ...['recovery', 'account', 'design'].map((name) => stop(name, `/${name}`)),
     stop('not-found', '/nowhere'),
   ]
 }

@@ -148,7 +148,7 @@ describe.skipIf(!isBrowserAvailable())('a guided start', () => {
     await headers.getByText(sent['rt-accesscode'] as string).waitFor()
     expect(await headers.innerText()).not.toContain(sent['x-signature'])
     await page.locator('.code-name', { hasText: '"notifyId"' }).waitFor()
-    await navigate(testbed, page, `/webhooks?tenantId=${tenantId}`)
+    await navigate(testbed, page, `/webhooks/endpoint?tenantId=${tenantId}`)
     await page.getByText(/% of \d+ attempts were acknowledged/).waitFor()
     await page.getByRole('figure', { name: 'Response time' }).waitFor()
   })

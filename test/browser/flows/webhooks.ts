@@ -1,12 +1,12 @@
 import { startReceiver } from '@dealer-esim/gateway/test/webhooks/receiver.ts'
 import { expect, it } from 'vitest'
-import { api, button, field, navigate, type SharedState } from '../console-testbed.ts'
+import { api, button, field, loadPage, navigate, type SharedState } from '../console-testbed.ts'
 
 export function webhookFlows(shared: SharedState): void {
   it('an endpoint that answers is saved, and earlier events are replayed with progress', async () => {
     const { testbed, page, dealer } = shared
     const receiver = await startReceiver()
-    await navigate(testbed, page, `/webhooks?tenantId=${dealer.tenantId}`)
+    await navigate(testbed, page, `/webhooks/endpoint?tenantId=${dealer.tenantId}`)
     await field(page, 'Callback URL').fill(`http://127.0.0.1:9/closed`)
     await button(page, 'Check and save').click()
     await page.getByRole('alert').first().waitFor()
@@ -28,7 +28,7 @@ export function webhookFlows(shared: SharedState): void {
     await expect
       .poll(() => new Set(receiver.received.map(({ notifyType }) => notifyType)))
       .toEqual(new Set(['CHECK_HEALTH', 'ORDER_PAID', 'DELIVERY_UPDATED']))
-    await page.reload()
+    await loadPage(testbed, page, `/webhooks?tenantId=${dealer.tenantId}`)
     // Newer events may be of other types.
     const sent = page
       .getByRole('table', { name: 'Events' })

@@ -17,7 +17,7 @@ export default function TestHome() {
           <Step to="/test-mails" label={t.testMails.title} text={t.testMode.mailsText} />
           <Step to={`${own}/credentials`} label={t.credentials.title} text={t.testMode.credentialsText} />
           <Step to="/explorer" label={t.explorer.title} text={t.testMode.explorerText} />
-          <Step to="/webhooks" label={t.webhooks.title} text={t.testMode.webhooksText} />
+          <Step to="/webhooks/endpoint" label={t.endpoint.title} text={t.testMode.webhooksText} />
         </List>
       </Card>
       {canAdminister(me) && me.tenant && <TestTwin tenantId={me.tenant.tenantId} />}

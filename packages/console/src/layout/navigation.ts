@@ -83,6 +83,7 @@ const BUY = { to: '/buy', label: t.portal.title, Icon: IconShoppingBag }
 const ORDERS = { to: '/orders', label: t.orders.title, Icon: IconReceipt }
 const ESIMS = { to: '/profiles', label: t.esims.title, Icon: IconDeviceMobile }
 const WEBHOOKS = { to: '/webhooks', label: t.webhooks.title }
+const ENDPOINT = { to: '/webhooks/endpoint', label: t.endpoint.title }
 const EXPLORER = { to: '/explorer', label: t.explorer.title }
 const DEBUGGER = { to: '/debugger', label: t.debugger.title }
 const TOP_UP_REQUESTS = { to: '/top-up-requests', label: t.topUpRequests.title }
@@ -114,7 +115,7 @@ const operatorItems = (me: Me): NavigationItem[] => [
     ]),
     Badge: OpenRequests,
   },
-  { ...entry(entries.developers, IconCode, [WEBHOOKS, EXPLORER, DEBUGGER]), keepFilters: true },
+  { ...entry(entries.developers, IconCode, [WEBHOOKS, ENDPOINT, EXPLORER, DEBUGGER]), keepFilters: true },
   {
     ...entry(t.operatorSettings.title, IconSettings, [
       { to: '/settings', label: t.operatorSettings.title },
@@ -158,6 +159,7 @@ const developers = (own: string): NavigationItem =>
   entry(entries.developers, IconCode, [
     { to: `${own}/credentials`, label: t.credentials.title },
     WEBHOOKS,
+    ENDPOINT,
     EXPLORER,
     DEBUGGER,
   ])

@@ -16,7 +16,7 @@ const PAGE_SECTIONS = {
   brands: ['title', 'dealerTitle', 'sendUnder'],
   debugger: ['title'],
   design: [],
-  endpoint: ['states'],
+  endpoint: ['title', 'states'],
   exchangeRates: [],
   explorer: ['title'],
   operatorSettings: ['title'],

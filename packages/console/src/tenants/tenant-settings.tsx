@@ -30,7 +30,7 @@ export function SettingsPage() {
         <Stack gap="md">
           <ApiAccess key={keyOf('api', tenant.ipAllowlist, tenant.qpsLimit)} tenant={tenant} />
           <UnsignedRequests key={keyOf('unsigned', tenant.unsignedRequests, tenant.unsignedFault)} tenant={tenant} />
-          <EndpointCard tenantId={tenant.tenantId} />
+          <EndpointCard tenantId={tenant.tenantId} title={t.endpoint.title} />
           <Limits key={keyOf('limits', ...MONEY_FIELDS.map((name) => tenant[name]))} tenant={tenant} />
           <Billing
             key={keyOf('billing', tenant.clientName, ...BILLING_TEXTS.map((name) => tenant[name]))}

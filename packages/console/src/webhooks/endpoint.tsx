@@ -12,17 +12,17 @@ import { t } from '#strings/page-texts.ts'
 import { endpointState } from './endpoint-state.ts'
 
 /** A dealer's webhook endpoint: its state, its settings and a test. */
-export function EndpointCard({ tenantId }: { tenantId: string }) {
+export function EndpointCard({ tenantId, title }: { tenantId: string; title?: string }) {
   const path = `/tenants/${tenantId}/endpoint`
   const { data: endpoint } = useApi<EndpointView>(path)
   if (!endpoint) return null
   const { callbackUrl, eventTypes, eventFormat, enabled, usageThresholds, expiryNoticeHours } = endpoint
   const values = [callbackUrl, eventTypes, eventFormat, enabled, usageThresholds, expiryNoticeHours]
   // Reset only when these values change, so unsaved input survives a test of the endpoint.
-  return <EndpointForm key={JSON.stringify(values)} path={path} endpoint={endpoint} />
+  return <EndpointForm key={JSON.stringify(values)} path={path} endpoint={endpoint} {...(title && { title })} />
 }
 
-function EndpointForm({ path, endpoint }: { path: string; endpoint: EndpointView }) {
+function EndpointForm({ path, endpoint, title }: { path: string; endpoint: EndpointView; title?: string }) {
   const me = useSession()
   const mayEdit = canAdminister(me)
   const save = useChange({ quiet: true })
@@ -62,7 +62,7 @@ function EndpointForm({ path, endpoint }: { path: string; endpoint: EndpointView
   const state = endpointState(endpoint)
   return (
     <form onSubmit={submit}>
-      <Card title={t.endpoint.title}>
+      <Card {...(title && { title })}>
         <Alert color={state.color} py="xs">
           {state.text}
         </Alert>

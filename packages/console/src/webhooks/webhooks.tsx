@@ -13,11 +13,8 @@ import { useFilters } from '#parts/use-filters.ts'
 import { canEdit, isOperator, useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/strings.ts'
 import { ExplorerButton } from '#tenants/explorer/explorer-button.tsx'
-import { EndpointCard } from './endpoint.tsx'
-import { EndpointFigures } from './endpoint-figures.tsx'
 import { outcomeText } from './event.tsx'
 import { EventState, EventStatuses } from './event-state.tsx'
-import { Replays } from './webhook-replays.tsx'
 
 /** More attempts may follow while somebody is looking at the list. */
 const REFRESH_MS = 5_000
@@ -40,10 +37,7 @@ export function WebhooksPage() {
   const [selected, setSelected] = useState<string[]>([])
   const chosen = (list.rows ?? []).filter((row) => selected.includes(row.notifyId))
   return (
-    <Page title={t.webhooks.title} {...(isOperator(me) && !tenantId && { description: t.webhooks.chooseDealer })}>
-      {tenantId && <EndpointCard tenantId={tenantId} />}
-      {tenantId && <EndpointFigures tenantId={tenantId} />}
-      {tenantId && <Replays tenantId={tenantId} />}
+    <Page title={t.webhooks.title}>
       <List<EventRow>
         label={t.webhooks.events}
         list={list}
@@ -60,14 +54,17 @@ export function WebhooksPage() {
             : { title: t.webhooks.noEvents, text: t.webhooks.noEventsText, action: <ExplorerButton /> }
         }
         columns={[
-          valueColumn('notifyType', t.webhooks.type, (row) => t.webhooks.types[row.notifyType], { phone: 'main' }),
+          valueColumn('notifyType', t.webhooks.type, (row) => t.webhooks.types[row.notifyType], {
+            phone: 'main',
+            width: 165,
+          }),
           {
             accessor: 'statuses',
             title: t.webhooks.status,
-            width: 200,
+            width: 165,
             render: (row) => <EventStatuses event={row} />,
           },
-          { accessor: 'clientName', title: t.common.dealer, hidden: !isOperator(me) },
+          { accessor: 'clientName', title: t.common.dealer, hidden: !isOperator(me), width: 120 },
           {
             accessor: 'orderNo',
             title: t.orders.number,
@@ -76,9 +73,14 @@ export function WebhooksPage() {
             cellsClassName: 'mono',
             render: (row) => row.orderNo ?? '–',
           },
-          valueColumn('deliveryState', t.webhooks.state, (row) => <EventState event={row} />, { phone: 'status' }),
+          valueColumn('deliveryState', t.webhooks.state, (row) => <EventState event={row} />, {
+            phone: 'status',
+            width: 145,
+          }),
           figureColumn('attempts', t.webhooks.attempts, (row) => row.attempts ?? '–', { optional: true }),
-          valueColumn('lastOutcome', t.webhooks.lastResponse, (row) => outcomeText(row.lastOutcome) ?? '–'),
+          valueColumn('lastOutcome', t.webhooks.lastResponse, (row) => outcomeText(row.lastOutcome) ?? '–', {
+            width: 135,
+          }),
           timeColumn('createdAt', t.common.time, { phone: 'value' }),
           timeColumn('dueAt', t.webhooks.nextAttempt, { optional: true }),
         ]}

@@ -24,7 +24,7 @@ export function alertPath(alert: { kind: string; tenantId: string | null; data: 
       return '/top-up-requests'
     case 'ENDPOINT_FAILING':
     case 'ENDPOINT_DISABLED':
-      return tenantId === undefined ? '/webhooks' : `/webhooks?tenantId=${tenantId}`
+      return tenantId === undefined ? '/webhooks/endpoint' : `/webhooks/endpoint?tenantId=${tenantId}`
     case 'UNDER_REVIEW':
       return '/orders?status=UNDER_REVIEW'
     case 'ORDERS_LATE':

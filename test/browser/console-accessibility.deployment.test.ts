@@ -139,19 +139,8 @@ describe.skipIf(!isBrowserAvailable())('every page of the console, on a separate
 
 /** Products, which the demo does not have, are measured by wholesale.deployment.test.ts. */
 const LISTS = new Set([
-  ...[
-    'dealers',
-    'orders',
-    'esims',
-    'suppliers',
-    'audit',
-    'people',
-    'own-prices',
-    'catalogue',
-    'prices',
-    'price-groups',
-  ],
-  ...['stock', 'stock-batches', 'adjustments', 'notices', 'webhooks'],
+  ...['dealers', 'orders', 'esims', 'suppliers', 'audit', 'people', 'own-prices', 'catalogue', 'prices'],
+  ...['price-groups', 'stock', 'stock-batches', 'adjustments', 'notices', 'webhooks', 'top-up-requests', 'sale-rules'],
 ])
 
 /** Pages that read their data themselves, and one list, because all lists read it the same way. */

@@ -15,7 +15,7 @@ export function DecideRequest({ row }: { row: TopUpRequestRow }) {
   const close = () => setOpen(undefined)
   const which = `${row.clientName}, ${row.reference}`
   return (
-    <Group gap={4} justify="flex-end">
+    <Group gap={4} flex="none">
       {!row.confirmedByMe && (
         <Button
           size="compact-xs"

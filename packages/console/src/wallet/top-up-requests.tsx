@@ -1,17 +1,17 @@
 import type { TopUpRequestRow } from '@dealer-esim/gateway/http/console/wallet/top-up-requests.ts'
 import type { WalletView } from '@dealer-esim/gateway/http/console/wallet/wallet.ts'
-import { Anchor, Text } from '@mantine/core'
+import { Anchor, Box, Group, Text } from '@mantine/core'
 import { apiUrl } from '#api/call-api.ts'
 import { useApi } from '#api/use-api.ts'
 import type { ListView } from '#lists/list-views.tsx'
 import { useList } from '#lists/use-list.ts'
 import { useDealerFilter } from '#parts/dealer-filter.tsx'
-import { moneyColumn, timeColumn } from '#parts/list-columns.tsx'
+import { moneyColumn, timeColumn, valueColumn } from '#parts/list-columns.tsx'
 import { Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
-import { Hint, Status } from '#parts/values.tsx'
-import { isOperator, useSession } from '#people/sign-in/session.ts'
+import { Status, Timestamp } from '#parts/values.tsx'
+import { canOperate, isOperator, useSession } from '#people/sign-in/session.ts'
 import { formatMessage, t } from '#strings/strings.ts'
 import { apiPath, DecideRequest } from './decide-request.tsx'
 import { HowToPay } from './payment-details.tsx'
@@ -49,21 +49,30 @@ export function TopUpRequestsPage() {
           text: isForOperator ? t.topUpRequests.noneOperator : t.topUpRequests.noneDealer,
         }}
         columns={[
-          timeColumn('createdAt', t.common.time),
-          { accessor: 'clientName', title: t.common.dealer, hidden: !isForOperator },
-          moneyColumn('amount', t.wallet.amount),
-          { accessor: 'reference', title: t.topUpRequests.paymentReference },
-          { accessor: 'requestedBy', title: t.topUpRequests.requestedBy },
-          { accessor: 'hasReceipt', title: t.topUpRequests.receipt, render: (row) => <Receipt row={row} /> },
-          { accessor: 'status', title: t.common.status, render: (row) => <Status status={row.status} /> },
-          timeColumn('decidedAt', t.topUpRequests.decided),
+          valueColumn('createdAt', t.common.time, (row) => <Timestamp time={row.createdAt} format="relative" />, {
+            width: 150,
+          }),
+          { accessor: 'clientName', title: t.common.dealer, hidden: !isForOperator, width: 120, phone: 'note' },
+          moneyColumn('amount', t.wallet.amount, { width: 125, phone: 'value' }),
+          { accessor: 'reference', title: t.topUpRequests.paymentReference, width: 155, phone: 'main' },
           {
-            accessor: 'outcome',
-            title: t.topUpRequests.outcome,
-            width: 230,
-            wraps: true,
-            render: (row) => <Outcome row={row} />,
+            accessor: 'requestedBy',
+            title: t.topUpRequests.requestedBy,
+            width: 135,
+            ...(isForOperator ? { optional: true } : { phone: 'note' }),
           },
+          {
+            accessor: 'hasReceipt',
+            title: t.topUpRequests.receipt,
+            width: 145,
+            render: (row) => <Receipt row={row} />,
+          },
+          { accessor: 'status', title: t.common.status, width: 130, render: (row) => <Status status={row.status} /> },
+          timeColumn('decidedAt', t.topUpRequests.decided, { optional: true }),
+          valueColumn('outcome', t.topUpRequests.outcome, (row) => <Outcome row={row} />, {
+            width: 250,
+            phone: 'status',
+          }),
         ]}
       />
     </Page>
@@ -84,16 +93,33 @@ function Receipt({ row }: { row: TopUpRequestRow }) {
   )
 }
 
-/** Shows what was decided and by whom, or the buttons to decide. */
+/** Shows what was decided and by whom, or the buttons to decide. On a phone, the status of a row stands where it has no buttons. */
 function Outcome({ row }: { row: TopUpRequestRow }) {
-  if (row.status === 'DECLINED') return <Text size="sm">{`${row.declineReason} · ${row.decidedBy}`}</Text>
-  if (row.status === 'PAID') return <Text size="sm">{row.decidedBy}</Text>
+  const me = useSession()
+  const waits = row.confirmedBy && formatMessage(t.topUpRequests.waitsForSecond, { name: row.confirmedBy })
+  if (row.status === 'REQUESTED' && canOperate(me))
+    return (
+      <Group gap="xs">
+        <DecideRequest row={row} />
+        {waits && <OneLine text={waits} />}
+      </Group>
+    )
+  const decision = row.status === 'DECLINED' ? `${row.declineReason} · ${row.decidedBy}` : row.decidedBy
   return (
     <>
-      {row.confirmedBy && (
-        <Hint size="xs">{formatMessage(t.topUpRequests.waitsForSecond, { name: row.confirmedBy })}</Hint>
-      )}
-      <DecideRequest row={row} />
+      <OneLine text={decision ?? waits ?? ''} />
+      <Box hiddenFrom="sm">
+        <Status status={row.status} />
+      </Box>
     </>
+  )
+}
+
+/** A reason that somebody typed may be longer. */
+function OneLine({ text }: { text: string }) {
+  return (
+    <Text size="sm" truncate visibleFrom="sm" title={text}>
+      {text}
+    </Text>
   )
 }

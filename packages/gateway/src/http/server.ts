@@ -52,7 +52,7 @@ export function createServer(deps: ServerDeps, { certificate, refuseUnknownPath 
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     forceCloseConnections: 'idle',
-    rewriteUrl: ({ url = '/' }) => inOriginForm(url),
+    rewriteUrl: ({ url = '/' }) => withReadablePath(inOriginForm(url)),
     exposeHeadRoutes: true, // link monitors send HEAD; the APIs with operations have no GET
     return503OnClosing: false, // requests that arrive while draining are still answered
     frameworkErrors: (_, request, reply) => refuseUnknownPath(request, reply),
@@ -78,6 +78,20 @@ export function createServer(deps: ServerDeps, { certificate, refuseUnknownPath 
 export function inOriginForm(target: string): string {
   const rest = target.replace(/^https?:\/\/[^/?#]*/i, '')
   return rest === target || rest.startsWith('/') ? rest : `/${rest}`
+}
+
+/**
+ * Makes the percent signs of a path literal if they encode nothing, so that a traveller's broken link gets the page of a mistyped
+ * one: `/qr/TOKEN%` becomes `/qr/TOKEN%25`.
+ */
+function withReadablePath(target: string): string {
+  const [path = '', ...query] = target.split('?')
+  try {
+    decodeURIComponent(path)
+    return target
+  } catch {
+    return [path.replaceAll('%', '%25'), ...query].join('?')
+  }
 }
 
 function followCertificate(server: HttpsServer, deps: ServerDeps, certificate: WatchedCertificate): void {

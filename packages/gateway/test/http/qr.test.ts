@@ -154,7 +154,7 @@ describe('qrCodeUrl', () => {
       token.slice(0, -1),
       `${token.slice(0, 43)}${other.slice(43)}`,
       'any',
-      ...['A', '.gif', '.svg.svg', '/', '/x.svg', token, `${PUBLIC_URL}/qr/`].map((end) => token + end),
+      ...['A', '.gif', '.svg.svg', '/', '/x.svg', '%', '%E3%81', token, `${PUBLIC_URL}/qr/`].map((end) => token + end),
     ]
     expect(await get('/qr/unknown.svg')).toMatchObject({ status: 404, text: '' })
     expect(await get(`/qr/${token}/`, {})).toMatchObject({ status: 404, text: '' })

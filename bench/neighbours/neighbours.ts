@@ -7,8 +7,9 @@ const JSON_TYPE = 'Content-Type: application/json'
 const MANY = 64
 
 /** Words that are nearly those of many pages. */
-const WORST_SEARCH =
-  'transactiom+authenticatiom+idempotemcy+notificatiom+certificatiom+configuratiom+administratiom+documentatiom'
+const WORST_SEARCH = ['transaction', 'authentication', 'notification', 'configuration', 'documentation']
+  .map((word) => word.replace(/n$/, 'm'))
+  .join('+')
 
 const lines = (...all: string[]) => all.join('\r\n')
 

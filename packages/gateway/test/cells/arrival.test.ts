@@ -5,7 +5,7 @@ import { openTarget } from '#cells/move/move-state.ts'
 import { startProbes } from '#http/probes/probes-server.ts'
 import { addDealer, call, type Dealer, type Node, startNode } from '../harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
-import { freePort } from '../platform/deployment/proxies.ts'
+import { CLOSED_PORT } from '../platform/deployment/proxies.ts'
 
 /* A cell opens automatically for a dealer whose old cell has closed, and for no other. The mover is never run here. */
 
@@ -54,7 +54,7 @@ async function insertMove({ deps }: Node, direction: string, otherCell: string, 
       dealer.tenantId,
       direction,
       otherCell,
-      JSON.stringify([{ host: '127.0.0.1', port: await freePort(), metricsPort }]), // nobody to forward to
+      JSON.stringify([{ host: '127.0.0.1', port: CLOSED_PORT, metricsPort }]), // nobody to forward to
     ],
   })
 }

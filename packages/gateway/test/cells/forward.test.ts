@@ -8,7 +8,7 @@ import { addDealer, call, type Dealer, type Node, startNode } from '../harness/a
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { waitUntil } from '../harness/shop.ts'
 import { openConnection, requestText } from '../http/raw-connection.ts'
-import { freePort } from '../platform/deployment/proxies.ts'
+import { CLOSED_PORT } from '../platform/deployment/proxies.ts'
 
 /* Requests for a dealer that this cell may not serve are forwarded to the other cell, here an HTTP server. */
 
@@ -143,10 +143,9 @@ it('a request that contains the secret is forwarded only to private addresses', 
 })
 
 it('a request skips an unreachable node, and is refused if no node can be reached', async () => {
-  const closed = await freePort()
-  await moveTo(closed, otherPort)
+  await moveTo(CLOSED_PORT, otherPort)
   expect((await order()).status).toBe(409)
-  await moveTo(closed)
+  await moveTo(CLOSED_PORT)
   expect((await order()).code).toBe('000002')
   expect((await rtOrder()).data).toBeUndefined()
   expect(got).toHaveLength(1)

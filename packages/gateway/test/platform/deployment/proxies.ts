@@ -119,6 +119,9 @@ function outputOf(child: ChildProcess): () => string {
   return () => text
 }
 
+/** Nothing listens there. A free port may be taken by another test while this one goes on. */
+export const CLOSED_PORT = 1
+
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -299,18 +299,13 @@ describe('the brand of the operator', () => {
   })
 })
 
-describe('searches', () => {
-  test('of one address wait for each other, and too many are refused while others are answered', async () => {
-    const searchOf = (caller: string) => get('/docs/search?q=signature', { 'x-caller': caller })
-    const many = Array.from({ length: 20 }, () => searchOf('eager'))
-    expect((await searchOf('patient')).statusCode).toBe(200)
-    const answers = await Promise.all(many)
-    const refused = answers.filter(({ statusCode }) => statusCode === 429)
-    expect(answers.filter(({ statusCode }) => statusCode === 200)).toHaveLength(20 - refused.length)
-    expect(refused).toHaveLength(3)
-    expect(refused[0]!.headers['retry-after']).toBe('2')
-    expect(refused[0]!.body).toMatch(/^You have sent too many requests/)
-  })
+test('searches of one address wait for each other, and too many are refused while others are answered', async () => {
+  const searchOf = (caller: string) => get('/docs/search?q=signature', { 'x-caller': caller })
+  const eager = Array.from({ length: 20 }, () => searchOf('eager'))
+  expect((await searchOf('patient')).statusCode).toBe(200)
+  const refused = (await Promise.all(eager)).filter(({ statusCode }) => statusCode === 429)
+  expect(refused.map(({ headers }) => headers['retry-after'])).toEqual(['2', '2', '2'])
+  expect(refused[0]!.body).toMatch(/^You have sent too many requests/)
 })
 
 describe('what is cached', () => {

@@ -30,7 +30,7 @@ export const NAVIGATION: Readonly<Record<Part, readonly { group: string; pages: 
       pages: ['suppliers', 'wholesale-accounts', 'wholesale-catalogues', 'reconciling', 'es2plus'],
     },
     { group: 'wholesalers', pages: ['airalo', 'esim-access', 'esim-go', 'mobimatter', 'zendit'] },
-    { group: 'code', pages: ['glossary', 'decisions/'] },
+    { group: 'code', pages: ['glossary', 'torture', 'decisions/'] },
   ],
 }
 

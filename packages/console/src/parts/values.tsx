@@ -95,7 +95,7 @@ export function Status({
 }
 
 /** PAID is the last status of a top-up request and the first of an order. Neither needs attention. */
-function toneFor(status: string): StatusTone {
+export function toneFor(status: string): StatusTone {
   return TONES[status] ?? (status === 'PAID' ? 'busy' : 'off')
 }
 

@@ -10,7 +10,7 @@ import { moneyColumn, timeColumn, valueColumn } from '#parts/list-columns.tsx'
 import { Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
-import { Status, Timestamp } from '#parts/values.tsx'
+import { Status, StatusMark, Timestamp, toneFor } from '#parts/values.tsx'
 import { canOperate, isOperator, useSession } from '#people/sign-in/session.ts'
 import { formatMessage, t } from '#strings/strings.ts'
 import { apiPath, DecideRequest } from './decide-request.tsx'
@@ -109,7 +109,7 @@ function Outcome({ row }: { row: TopUpRequestRow }) {
     <>
       <OneLine text={decision ?? waits ?? ''} />
       <Box hiddenFrom="sm">
-        <Status status={row.status} />
+        <StatusMark tone={toneFor(row.status)}>{t.statuses[row.status]}</StatusMark>
       </Box>
     </>
   )

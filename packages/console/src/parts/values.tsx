@@ -1,4 +1,4 @@
-import { ActionIcon, Anchor, Code, CopyButton, Group, SimpleGrid, Text, Tooltip } from '@mantine/core'
+import { ActionIcon, Anchor, Box, Code, CopyButton, Group, SimpleGrid, Text, Tooltip } from '@mantine/core'
 import { IconCheck, IconCopy } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
 import { createContext, type ReactNode, useContext } from 'react'
@@ -95,8 +95,20 @@ export function Status({
 }
 
 /** PAID is the last status of a top-up request and the first of an order. Neither needs attention. */
-export function toneFor(status: string): StatusTone {
+function toneFor(status: string): StatusTone {
   return TONES[status] ?? (status === 'PAID' ? 'busy' : 'off')
+}
+
+/**
+ * The status of a row on a phone, where buttons stand in other rows. It carries no `data-status`, because the column with the status
+ * has it.
+ */
+export function PhoneStatus({ status }: { status: keyof typeof t.statuses }) {
+  return (
+    <Box hiddenFrom="sm">
+      <StatusMark tone={toneFor(status)}>{t.statuses[status]}</StatusMark>
+    </Box>
+  )
 }
 
 /** Grey text that explains the purpose of a field or a card. */

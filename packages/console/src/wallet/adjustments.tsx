@@ -1,5 +1,5 @@
 import type { AdjustmentRow } from '@dealer-esim/gateway/http/console/wallet/adjustments.ts'
-import { Box, Button, Group, Text } from '@mantine/core'
+import { Button, Group, Text } from '@mantine/core'
 import { useState } from 'react'
 import { useChange } from '#api/use-api.ts'
 import type { ListView } from '#lists/list-views.tsx'
@@ -10,7 +10,7 @@ import { actionsColumn, RowButton, timeColumn, valueColumn } from '#parts/list-c
 import { Card, Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
-import { Amount, Facts, Status, Timestamp } from '#parts/values.tsx'
+import { Amount, Facts, PhoneStatus, Status, Timestamp } from '#parts/values.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
 import { formatMessage, t } from '#strings/strings.ts'
 
@@ -99,12 +99,7 @@ function DecisionButtons({ row }: { row: AdjustmentRow }) {
   const me = useSession()
   const [dialogOpen, setDialogOpen] = useState(false)
   const reject = useChange({ success: t.wallet.rejected })
-  if (row.status !== WAITING || !canOperate(me))
-    return (
-      <Box hiddenFrom="sm">
-        <Status status={row.status} />
-      </Box>
-    )
+  if (row.status !== WAITING || !canOperate(me)) return <PhoneStatus status={row.status} />
   const which = `${row.clientName}, ${row.reference}`
   const rejectLabel = row.ownProposal ? t.wallet.withdraw : t.wallet.reject
   return (

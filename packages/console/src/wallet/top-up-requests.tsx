@@ -1,6 +1,6 @@
 import type { TopUpRequestRow } from '@dealer-esim/gateway/http/console/wallet/top-up-requests.ts'
 import type { WalletView } from '@dealer-esim/gateway/http/console/wallet/wallet.ts'
-import { Anchor, Box, Group, Text } from '@mantine/core'
+import { Anchor, Group, Text } from '@mantine/core'
 import { apiUrl } from '#api/call-api.ts'
 import { useApi } from '#api/use-api.ts'
 import type { ListView } from '#lists/list-views.tsx'
@@ -10,7 +10,7 @@ import { moneyColumn, timeColumn, valueColumn } from '#parts/list-columns.tsx'
 import { Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
-import { Status, StatusMark, Timestamp, toneFor } from '#parts/values.tsx'
+import { PhoneStatus, Status, Timestamp } from '#parts/values.tsx'
 import { canOperate, isOperator, useSession } from '#people/sign-in/session.ts'
 import { formatMessage, t } from '#strings/strings.ts'
 import { apiPath, DecideRequest } from './decide-request.tsx'
@@ -108,9 +108,7 @@ function Outcome({ row }: { row: TopUpRequestRow }) {
   return (
     <>
       <OneLine text={decision ?? waits ?? ''} />
-      <Box hiddenFrom="sm">
-        <StatusMark tone={toneFor(row.status)}>{t.statuses[row.status]}</StatusMark>
-      </Box>
+      <PhoneStatus status={row.status} />
     </>
   )
 }

@@ -85,6 +85,7 @@ export function inOriginForm(target: string): string {
  * one: `/qr/TOKEN%` becomes `/qr/TOKEN%25`.
  */
 function withReadablePath(target: string): string {
+  if (!target.includes('%')) return target // nearly always
   const [path = '', ...query] = target.split('?')
   try {
     decodeURIComponent(path)

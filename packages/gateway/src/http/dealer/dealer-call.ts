@@ -24,8 +24,8 @@ export interface Call<Name extends OperationName> extends Admitted {
 }
 
 /**
- * The JSON of an answer as bytes, a part at a time. Short-lived texts of 128 KiB and more would make the garbage collector
- * stop the process for 10 to 20 ms, several times a second.
+ * The JSON of an answer as bytes, a part at a time. While one dealer reads pages of 250 kB without a pause, the gateway takes 32 MB
+ * more memory; with each page as one text it took 163 MB.
  */
 export class JsonParts {
   readonly parts: readonly Buffer[]

@@ -5,11 +5,11 @@ import { useState } from 'react'
 import { useChange } from '#api/use-api.ts'
 import { type ServerList, useList } from '#lists/use-list.ts'
 import { formatDateTime } from '#parts/format.ts'
-import { valueColumn } from '#parts/list-columns.tsx'
+import { relativeTimeColumn, valueColumn } from '#parts/list-columns.tsx'
 import { Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
-import { Hint, Timestamp } from '#parts/values.tsx'
+import { Hint } from '#parts/values.tsx'
 import { canEdit, isOperator, useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/strings.ts'
 import { DealerSection, useTenant } from '#tenants/dealer.tsx'
@@ -87,7 +87,7 @@ function AlertList({ list }: { list: ServerList<Alert> }) {
             phone: 'note',
             width: 680,
           }),
-          valueColumn('createdAt', t.common.time, (row) => <Timestamp time={row.createdAt} format="relative" />, {
+          relativeTimeColumn('createdAt', t.common.time, {
             phone: 'value',
           }),
         ]}

@@ -31,6 +31,11 @@ export function timeColumn<Row>(accessor: MembersOf<Row, Time>, title: string, m
   return valueColumn<Row>(accessor, title, (row) => <Timestamp time={row[accessor] as Time} />, more)
 }
 
+/** Such as `2 hours ago`; the exact time is shown on hover. */
+export function relativeTimeColumn<Row>(accessor: MembersOf<Row, Time>, title: string, more?: Partial<Column<Row>>) {
+  return valueColumn<Row>(accessor, title, (row) => <Timestamp time={row[accessor] as Time} format="relative" />, more)
+}
+
 export function countColumn<Row>(accessor: MembersOf<Row, number>, title: string, more?: Partial<Column<Row>>) {
   return figureColumn<Row>(accessor, title, (row) => formatCount(row[accessor] as number), more)
 }

@@ -5,11 +5,11 @@ import { type ReactNode, useState } from 'react'
 import { isFiltered, useList } from '#lists/use-list.ts'
 import { SearchBox, useFilterKinds } from '#parts/filters.tsx'
 import { formatVolume } from '#parts/format.ts'
-import { valueColumn } from '#parts/list-columns.tsx'
+import { relativeTimeColumn } from '#parts/list-columns.tsx'
 import { Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
-import { Amount, Timestamp } from '#parts/values.tsx'
+import { Amount } from '#parts/values.tsx'
 import { isOperatorAdmin, useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/page-texts.ts'
 import { formatMessage, locale } from '#strings/strings.ts'
@@ -85,7 +85,7 @@ export function ProductsPage() {
             render: (row) =>
               row.isListed ? <Amount value={row.cost} currency={row.currencyCode} /> : t.products.notListed,
           },
-          valueColumn('changedAt', t.products.since, (row) => <Timestamp time={row.changedAt} format="relative" />),
+          relativeTimeColumn('changedAt', t.products.since),
           {
             accessor: 'packageCodes',
             title: t.products.packages,

@@ -11,7 +11,7 @@ import { useList } from '#lists/use-list.ts'
 import { ChangeDialog, Dialog } from '#parts/dialog.tsx'
 import { useFilterKinds } from '#parts/filters.tsx'
 import { formatCount } from '#parts/format.ts'
-import { actionsColumn, countColumn, valueColumn } from '#parts/list-columns.tsx'
+import { actionsColumn, countColumn, relativeTimeColumn, valueColumn } from '#parts/list-columns.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
 import { Timestamp } from '#parts/values.tsx'
@@ -52,14 +52,9 @@ export function StockBatchesPage() {
           { accessor: 'batchName', title: t.stock.batch, phone: 'main', width: 130 },
           { accessor: 'productCode', title: t.stock.product, cellsClassName: 'mono', width: 100 },
           { accessor: 'supplier', title: t.stock.supplier, width: 80 },
-          valueColumn(
-            'importedAt',
-            t.stock.importedAt,
-            (row) => <Timestamp time={row.importedAt} format="relative" />,
-            {
-              width: 140,
-            },
-          ),
+          relativeTimeColumn('importedAt', t.stock.importedAt, {
+            width: 140,
+          }),
           countColumn('codes', t.stock.codes, { width: 65 }),
           countColumn('available', t.stock.available, { phone: 'value', isNamed: true, width: 85 }),
           countColumn('expired', t.stock.expired, { width: 75 }),

@@ -6,11 +6,11 @@ import type { ListView } from '#lists/list-views.tsx'
 import { type ServerList, useList } from '#lists/use-list.ts'
 import { ChangeDialog } from '#parts/dialog.tsx'
 import { formatMoney } from '#parts/format.ts'
-import { actionsColumn, RowButton, timeColumn, valueColumn } from '#parts/list-columns.tsx'
+import { actionsColumn, RowButton, relativeTimeColumn, timeColumn } from '#parts/list-columns.tsx'
 import { Card, Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
-import { Amount, Facts, PhoneStatus, Status, Timestamp } from '#parts/values.tsx'
+import { Amount, Facts, PhoneStatus, Status } from '#parts/values.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
 import { formatMessage, t } from '#strings/strings.ts'
 
@@ -60,7 +60,7 @@ export function AdjustmentList(props: {
       idOf={(row) => row.adjustmentId}
       empty={{ title: t.wallet.noAdjustments, text: t.wallet.noAdjustmentsText }}
       columns={[
-        valueColumn('createdAt', t.common.time, (row) => <Timestamp time={row.createdAt} format="relative" />, {
+        relativeTimeColumn('createdAt', t.common.time, {
           width: 155,
         }),
         {

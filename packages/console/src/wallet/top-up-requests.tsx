@@ -6,11 +6,11 @@ import { useApi } from '#api/use-api.ts'
 import type { ListView } from '#lists/list-views.tsx'
 import { useList } from '#lists/use-list.ts'
 import { useDealerFilter } from '#parts/dealer-filter.tsx'
-import { moneyColumn, timeColumn, valueColumn } from '#parts/list-columns.tsx'
+import { moneyColumn, relativeTimeColumn, timeColumn, valueColumn } from '#parts/list-columns.tsx'
 import { Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
-import { PhoneStatus, Status, Timestamp } from '#parts/values.tsx'
+import { PhoneStatus, Status } from '#parts/values.tsx'
 import { canOperate, isOperator, useSession } from '#people/sign-in/session.ts'
 import { formatMessage, t } from '#strings/strings.ts'
 import { apiPath, DecideRequest } from './decide-request.tsx'
@@ -49,7 +49,7 @@ export function TopUpRequestsPage() {
           text: isForOperator ? t.topUpRequests.noneOperator : t.topUpRequests.noneDealer,
         }}
         columns={[
-          valueColumn('createdAt', t.common.time, (row) => <Timestamp time={row.createdAt} format="relative" />, {
+          relativeTimeColumn('createdAt', t.common.time, {
             width: 150,
           }),
           { accessor: 'clientName', title: t.common.dealer, hidden: !isForOperator, width: 120, phone: 'note' },

@@ -1,9 +1,9 @@
 import { Badge, Button } from '@mantine/core'
 import { useApi, useChange } from '#api/use-api.ts'
-import { actionsColumn, RowButton, valueColumn } from '#parts/list-columns.tsx'
+import { actionsColumn, RowButton, relativeTimeColumn } from '#parts/list-columns.tsx'
 import { Card } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
-import { Hint, Timestamp } from '#parts/values.tsx'
+import { Hint } from '#parts/values.tsx'
 import { t } from '#strings/strings.ts'
 
 interface SessionRow {
@@ -38,7 +38,7 @@ export function Sessions() {
         columns={[
           { accessor: 'userAgent', title: t.account.browser, render: (row) => browserOf(row.userAgent) },
           { accessor: 'address', title: t.account.address, render: (row) => row.address ?? '–' },
-          valueColumn('seenAt', t.account.lastActive, (row) => <Timestamp time={row.seenAt} format="relative" />),
+          relativeTimeColumn('seenAt', t.account.lastActive),
           actionsColumn((row) =>
             row.current ? (
               <Badge variant="light" tt="none">

@@ -113,9 +113,8 @@ describe.skipIf(!isPossible)('the Debian package', () => {
     const [, kilobytes] = /^Installed-Size: (\d+)$/m.exec(await inside(['dpkg', '--status', 'dealer-esim-gateway']))!
     const installed = Number(kilobytes) * 1_024
     const [node, archive] = [join(debian, 'usr/lib/dealer-esim-gateway/node'), file].map((path) => statSync(path).size)
-    expectStated('README.md', /Debian package: (\d+) MB with Node/, [installed])
-    const stated = /Debian package \| (\d+) MB, of which Node takes (\d+) MB; the file has (\d+) MB/
-    expectStated('docs/installing.md', stated, [installed, node!, archive!])
+    expectStated('package in the README', [installed])
+    expectStated('package', [installed, node!, archive!])
 
     const refused = inside(['dealer-esim-admin', 'doctor'], 'nobody:nogroup')
     await expect(refused).rejects.toThrow(/Only root can read the gateway's variables/)
@@ -124,8 +123,8 @@ describe.skipIf(!isPossible)('the Debian package', () => {
       await inside(['dealer-esim-admin', 'tenant', 'create', '--name', 'Acme', '--json']),
     )
     await inside(['dealer-esim-admin', 'wallet', 'top-up', tenantId, '100.00', '--reference', 'INV-1'])
-    expectStated('README.md', /about (\d+) MB of memory when idle/, [first.residentBytes()], 0.3)
-    expectStated('docs/installing.md', /about (\d+) MB \(resident\) when idle/, [first.residentBytes()], 0.3)
+    expectStated('memory in the README', [first.residentBytes()], 0.3)
+    expectStated('memory', [first.residentBytes()], 0.3)
     const proxy = await startPrefixProxy(first.baseUrl, PREFIX)
     const [{ packageCode }] = JSON.parse(await inside(['dealer-esim-admin', 'package', 'list', '--json']))
     const { orderNo } = await sell({ ...keys, baseUrl: proxy.url }, 'DEB-1', packageCode)

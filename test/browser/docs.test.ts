@@ -164,7 +164,7 @@ describe.skipIf(!isBrowserAvailable())('the documentation in a browser', () => {
     expect(await shown.getAttribute('data-language')).toBe('Python')
     await shown.hover()
     await shown.getByRole('button').click()
-    expect(await shown.getByRole('button').textContent()).toBe('Copied')
+    await shown.getByRole('button', { name: 'Copied' }).waitFor()
     expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(await shown.locator('code').textContent())
     await context.close()
     const plain = await browser.newContext({ javaScriptEnabled: false })

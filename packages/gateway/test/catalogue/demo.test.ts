@@ -43,7 +43,7 @@ test.each([1, 49, 50, 51, 100, 500])(
     } as unknown as Call<'package/list'>
     const { data } = await answerPackageList(deps, call)
     const { parts } = data as JsonParts
-    expect(JSON.parse(Buffer.concat(parts).toString())).toEqual({ ...page, asOf: expect.any(String) })
+    expect(JSON.parse(parts.join(''))).toEqual({ ...page, asOf: expect.any(String) })
     expect(turns).toBe(Math.ceil(page.packageList.length / 50))
   },
 )

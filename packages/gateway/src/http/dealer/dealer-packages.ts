@@ -19,25 +19,23 @@ export async function listPackages(
   const pageSize = request.pageSize ?? PAGE_SIZE_DEFAULT
   const read = (from: { cursor?: string }, left: number) =>
     listPackagesFor(deps, catalogue, tenant, { ...request, ...from, pageSize: Math.min(left, BUILT_PER_TURN) })
-  const parts = [Buffer.from('{"packageList":[')]
+  const parts = ['{"packageList":[']
   let length = 0
-  const add = ({ packageList }: PackageListAnswer) => {
-    if (packageList.length === 0) return
-    const items = JSON.stringify(packageList).slice(1, -1)
-    parts.push(Buffer.from(length === 0 ? items : `,${items}`))
-    length += packageList.length
-  }
-  const first = await read({}, pageSize)
-  add(first)
-  let { nextCursor } = first
-  while (nextCursor != null && length < pageSize) {
-    await nextTurn()
-    const next = await read({ cursor: nextCursor }, pageSize - length)
-    add(next)
-    nextCursor = next.nextCursor
+  const add = ({ packageList, nextCursor, asOf }: PackageListAnswer) => {
+    if (packageList.length > 0) {
+      if (length > 0) parts.push(',')
+      parts.push(JSON.stringify(packageList).slice(1, -1))
+      length += packageList.length
+    }
+    return { nextCursor, asOf }
   }
   // The first part's `asOf`: later changes may be missing.
-  const rest = JSON.stringify({ nextCursor, asOf: first.asOf })
-  parts.push(Buffer.from(`],${rest.slice(1)}`))
+  let { nextCursor, asOf } = add(await read({}, pageSize))
+  while (nextCursor != null && length < pageSize) {
+    await nextTurn()
+    nextCursor = add(await read({ cursor: nextCursor }, pageSize - length)).nextCursor
+  }
+  const rest = JSON.stringify({ nextCursor, asOf })
+  parts.push(`],${rest.slice(1)}`)
   return { data: new JsonParts(parts) }
 }

@@ -21,10 +21,10 @@ const WAITING_OF_TENANT_MAX = REQUESTS_MAX / 2
 const PAUSE_MS = 4
 
 /**
- * What one tenant's lists may take: 400 parts without a pause, which are 20 000 packages, then one part in 8 ms. A tenant that
- * reads a catalogue of that size every 4 s never waits for it.
+ * What one tenant's lists may take: 400 parts without a pause, which are 20 000 packages, then one part in 20 ms. A tenant that
+ * reads a catalogue of that size every 8 s never waits for it.
  */
-const OF_TENANT = { burst: 400, everyMs: 8 }
+const OF_TENANT = { burst: 400, everyMs: 20 }
 
 interface TurnDeps {
   clock: Pick<Clock, 'monotonic'>

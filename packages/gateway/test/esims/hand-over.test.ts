@@ -55,6 +55,7 @@ afterAll(async () => {
   await database.drop()
 })
 beforeEach(async () => {
+  await deliverMails() // of the test before
   smtp.mails.length = 0
   dealer = await addDealer(node.deps)
 })

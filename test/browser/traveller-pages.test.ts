@@ -174,23 +174,22 @@ describe.skipIf(!isBrowserAvailable())('a traveller’s page in a browser', () =
   test('fits 320 px and a desktop in each language, light and dark, with everything open', async () => {
     const page = await browser.newPage()
     const faults = []
-    const screens = [
-      ...(['install', 'status', 'ended', 'used', 'replaced', 'mistyped'] as const).map(
-        (kind) => [kind, 'iphone', 320] as const,
-      ),
-      ...(['install', 'status'] as const).map((kind) => [kind, 'desktop', 1280] as const),
-    ]
-    for (const tag of getLanguages().keys())
-      for (const [kind, phone, width] of screens) {
-        await page.setViewportSize({ width, height: 800 })
-        await page.setContent(PAGES[kind](readerOf(tag, phone)), { waitUntil: 'domcontentloaded' })
-        await openAll(page)
-        for (const colorScheme of ['light', 'dark'] as const) {
-          await page.emulateMedia({ colorScheme })
-          const wide = await overflowOf(page)
-          if (wide.length > 0) faults.push([tag, phone, kind, width, colorScheme, ...wide])
+    for (const [phone, width, kinds] of [
+      ['iphone', 320, ['install', 'status', 'ended', 'used', 'replaced', 'mistyped']],
+      ['desktop', 1280, ['install', 'status']],
+    ] as const) {
+      await page.setViewportSize({ width, height: 800 })
+      for (const tag of getLanguages().keys())
+        for (const kind of kinds) {
+          await page.setContent(PAGES[kind](readerOf(tag, phone)), { waitUntil: 'domcontentloaded' })
+          await openAll(page)
+          for (const colorScheme of ['light', 'dark'] as const) {
+            await page.emulateMedia({ colorScheme })
+            const wide = await overflowOf(page)
+            if (wide.length > 0) faults.push([tag, phone, kind, width, colorScheme, ...wide])
+          }
         }
-      }
+    }
     expect(faults).toEqual([])
     await page.close()
   })
@@ -383,15 +382,16 @@ describe.skipIf(!isBrowserAvailable())('a traveller’s page in a browser', () =
     const faults = []
     const invitations = ['en', 'zh-Hans'].map((tag) => [`invitation in ${tag}`, invitationIn(tag, 'lotus')] as const)
     const mails = [...getLanguages().keys()].map((tag) => [tag, mailIn(tag)] as const)
-    for (const [tag, html] of [...invitations, ...mails]) {
-      await page.setContent(html)
-      for (const width of [320, 600])
+    for (const width of [320, 600]) {
+      await page.setViewportSize({ width, height: 800 })
+      for (const [tag, html] of [...invitations, ...mails]) {
+        await page.setContent(html)
         for (const colorScheme of ['light', 'dark'] as const) {
-          await page.setViewportSize({ width, height: 800 })
           await page.emulateMedia({ colorScheme })
           const wide = await overflowOf(page)
           if (wide.length > 0) faults.push([tag, width, colorScheme, ...wide])
         }
+      }
     }
     expect(faults).toEqual([])
     expect(await decodeQr(page.locator('img'))).toBe(AC)

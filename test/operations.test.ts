@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { headingId } from '../packages/gateway/src/http/public/docs/docs-markdown.ts'
 import { DELETED, PARTITIONED } from '../packages/gateway/src/platform/retention/retention-table.ts'
-import { startGateway, stopGateways } from '../packages/gateway/test/harness/processes/gateway-process.ts'
+import { startUsedGateway, stopGateways } from '../packages/gateway/test/harness/processes/gateway-process.ts'
 import { createAuthority } from '../packages/gateway/test/harness/servers/certificates.ts'
 import { root } from './local-gateway.ts'
 
@@ -37,7 +37,7 @@ beforeAll(async () => {
   const { cert, key } = createAuthority('Test authority').issue('localhost')
   writeFileSync(TLS_CERT_FILE, cert)
   writeFileSync(TLS_KEY_FILE, key)
-  const gateway = await startGateway({ env: { TLS_CERT_FILE, TLS_KEY_FILE } })
+  const gateway = await startUsedGateway({ env: { TLS_CERT_FILE, TLS_KEY_FILE } })
   const { metricsPort } = gateway.logs.find((line) => line.msg === 'ready')!
   const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()
   for (const [, name] of text.matchAll(/^# TYPE (\w+) /gm)) exported.set(name!, new Set())

@@ -96,6 +96,7 @@ describe('the embedded server', () => {
   })
 
   it('is found through a symbolic link', async () => {
+    await copyUsedDataDir(join(folder, 'data'))
     symlinkSync(folder, `${folder}-link`)
     const server = await start(join(`${folder}-link`, 'data'))
     // The server logs that it is ready a moment before its pid file says so.
@@ -124,7 +125,7 @@ describe('the embedded server', () => {
 
   it('starts even if the pid in postmaster.pid belongs to another process', async () => {
     const dataDir = join(folder, 'data')
-    await (await start(dataDir)).stop()
+    await copyUsedDataDir(dataDir)
     const account = serverAccount(join(dataDir, 'postgres'))
     const stranger = spawn('/bin/sh', ['-c', 'read _'], { ...account, cwd: '/' })
     const pidFile = join(dataDir, 'postgres', 'postmaster.pid')

@@ -15,7 +15,7 @@ import { addSupplier, listSuppliers } from '#suppliers/manage-suppliers.ts'
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { partitionsOf, runOnNode } from '../harness/databases/tables.ts'
 import { admin, adminJson } from '../harness/processes/admin-process.ts'
-import { startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
+import { startUsedGateway, stopGateways } from '../harness/processes/gateway-process.ts'
 import { createAuthority } from '../harness/servers/certificates.ts'
 import { startSmtpReceiver } from '../harness/servers/smtp-receiver.ts'
 import { addPackage } from '../harness/shop.ts'
@@ -336,7 +336,7 @@ test('doctor on a machine without a gateway creates nothing and reports no fault
 })
 
 test('doctor finds a running gateway, and exits with status 1 if something is wrong', async () => {
-  const gateway = await startGateway()
+  const gateway = await startUsedGateway()
   const metricsPort = String(gateway.logs.find((line) => line.msg === 'ready')!.metricsPort)
   const env = { DATA_DIR: gateway.dataDir, METRICS_PORT: metricsPort }
   const { ok, findings } = await adminJson<{ ok: boolean; findings: { words: string }[] }>(['doctor'], env)

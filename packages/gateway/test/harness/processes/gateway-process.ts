@@ -66,6 +66,13 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
   return gateway
 }
 
+/** Starts a gateway on the data of an earlier one's first start, for tests of anything but that: `copyUsedDataDir`. */
+export async function startUsedGateway(options: Omit<GatewayOptions, 'dataDir'> = {}): Promise<GatewayProcess> {
+  const dataDir = join(temporaryFolder('used'), 'data')
+  await copyUsedDataDir(dataDir)
+  return startGateway({ ...options, dataDir })
+}
+
 /** For `afterAll`: stops all gateways of this test file and removes their temporary folders. */
 export async function stopGateways(): Promise<void> {
   await Promise.all([...running].map((gateway) => gateway.kill('SIGTERM')))
@@ -213,14 +220,21 @@ function parse(text: string): LogLine {
  * folder that is created once per run, because creating it takes three seconds of CPU.
  */
 export async function copyUsedDataDir(dataDir: string): Promise<void> {
-  const original = await ensureUsedDataDir()
+  const { dataDir: original } = inject('testServer')
+  if (!existsSync(original)) {
+    creating ??= createUsedDataDir(original).finally(() => {
+      creating = undefined
+    })
+    await creating
+  }
   mkdirSync(dirname(dataDir), { recursive: true })
   execFileSync('cp', ['-a', original, dataDir])
 }
 
-async function ensureUsedDataDir(): Promise<string> {
-  const { dataDir: original } = inject('testServer')
-  if (existsSync(original)) return original
+/** By this worker. */
+let creating: Promise<void> | undefined
+
+async function createUsedDataDir(original: string): Promise<void> {
   const draft = `${original}-${process.pid}`
   const gateway = await startGateway({ dataDir: draft })
   const { code } = await gateway.kill('SIGTERM')
@@ -230,5 +244,4 @@ async function ensureUsedDataDir(): Promise<string> {
   } catch {
     rmSync(draft, { recursive: true, force: true }) // the other worker was faster
   }
-  return original
 }

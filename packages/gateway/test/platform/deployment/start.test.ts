@@ -1,8 +1,7 @@
 import { spawn } from 'node:child_process'
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs'
+import { cpSync, existsSync, readFileSync, statSync, symlinkSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { readRunningPostgres } from '@dealer-esim/embedded-postgres'
@@ -85,17 +84,7 @@ describe('starting', () => {
   it.each(['SIGINT', 'SIGKILL'] as const)(
     'does not leave a database server running after %s in its first second',
     async (signal) => {
-      for (let attempt = 1; attempt <= 4; attempt += 1) {
-        const dataDir = join(temporaryFolder('interrupted'), 'data')
-        await copyUsedDataDir(dataDir)
-        const gateway = spawnGateway({ dataDir })
-        await vi.waitUntil(() => postmasterPid(dataDir) > 0, { interval: 1, timeout: 20_000 })
-        const pid = postmasterPid(dataDir)
-        const exit = await gateway.kill(signal)
-        if (signal === 'SIGINT') expect([exit, gateway.stderr]).toEqual([{ code: 0, signal: null }, ''])
-        // After SIGKILL, a helper process stops the server.
-        await expect.poll(() => processIdentity(pid), { timeout: signal === 'SIGINT' ? 0 : 20_000 }).toBeUndefined()
-      }
+      await Promise.all(Array.from({ length: 3 }, () => interruptStart(signal)))
     },
   )
 
@@ -139,7 +128,8 @@ describe('starting', () => {
   })
 
   it('with npm start drains and ends when npm receives SIGTERM', async () => {
-    const dataDir = mkdtempSync(join(tmpdir(), 'dealer-esim-npm-'))
+    const dataDir = join(temporaryFolder('npm'), 'data')
+    await copyUsedDataDir(dataDir)
     const npm = spawn('npm', ['start'], {
       cwd: join(packageRoot(), '../..'),
       env: { ...process.env, DATA_DIR: dataDir, PORT: '0', METRICS_PORT: '0' },
@@ -154,7 +144,6 @@ describe('starting', () => {
     }
     expect(await exited).toEqual({ code: 0, signal: null })
     expect(processIdentity(pid!)).toBeUndefined()
-    rmSync(dataDir, { recursive: true, force: true })
   })
 
   it('with npm start works without sources if the gateway is built, and otherwise says what is missing', async () => {
@@ -184,6 +173,19 @@ describe('starting', () => {
     for (const name of ['PORT', 'LOG_LEVEL', 'DATABASE_POOL_SIZE']) expect(gateway.stderr).toContain(`\n  ${name} `)
   })
 })
+
+/** Sends the signal to a gateway as soon as its server runs, and waits for both to end. */
+async function interruptStart(signal: 'SIGINT' | 'SIGKILL'): Promise<void> {
+  const dataDir = join(temporaryFolder('interrupted'), 'data')
+  await copyUsedDataDir(dataDir)
+  const gateway = spawnGateway({ dataDir })
+  await vi.waitUntil(() => postmasterPid(dataDir) > 0, { interval: 1, timeout: 60_000 })
+  const pid = postmasterPid(dataDir)
+  const exit = await gateway.kill(signal)
+  if (signal === 'SIGINT') expect([exit, gateway.stderr]).toEqual([{ code: 0, signal: null }, ''])
+  // After SIGKILL, a helper process stops the server.
+  await expect.poll(() => processIdentity(pid), { timeout: signal === 'SIGINT' ? 0 : 20_000 }).toBeUndefined()
+}
 
 /** NaN while no server is running. */
 function postmasterPid(dataDir: string): number {

@@ -11,7 +11,7 @@ import { addDealer, call, type Dealer, NODE_ENV, type Node, OPERATOR, startNode 
 import { packageInput } from '#test/harness/catalogue-testbed.ts'
 import { createTestDatabase, type TestDatabase } from '#test/harness/databases/database.ts'
 import { type PostgresProxy, startPostgresProxy } from '#test/harness/databases/database-proxies.ts'
-import { startGateway, stopGateways } from '#test/harness/processes/gateway-process.ts'
+import { startGateway, startUsedGateway, stopGateways } from '#test/harness/processes/gateway-process.ts'
 import { waitUntil } from '#test/harness/shop.ts'
 import { addPackages } from '#test/http/dealer/api-fixture.ts'
 
@@ -235,7 +235,7 @@ describe('a RequestID lost in a database failover', () => {
 
 describe('after a crash of gateway and database', () => {
   it('an accepted RequestID is refused, even if its request did not change anything', async () => {
-    const first = await startGateway({ env: { CONSOLE: 'off' } })
+    const first = await startUsedGateway({ env: { CONSOLE: 'off' } })
     const access = JSON.parse(readFileSync(join(first.dataDir, 'local.json'), 'utf8')) as Dealer
     const health = { requestId: randomUUID(), timestamp: Date.now() }
     const body = JSON.stringify({ transactionId: 'T-1', packageInfoList: [{ packageCode: 'SANDBOX_OK', count: 1 }] })

@@ -1595,10 +1595,12 @@ create table tenants (
   updated_at timestamp with time zone not null default now(),
   test_offset_ms bigint not null default 0,
   test_time timestamp with time zone,
+  sells_through text not null default 'API'::text,
   constraint tenants_pkey PRIMARY KEY (tenant_id),
   constraint tenants_app_key_key UNIQUE (app_key),
   constraint tenants_currency_code_check CHECK ((currency_code ~ '^[A-Z]{3}$'::text)),
   constraint tenants_qps_limit_check CHECK (((qps_limit >= 1) AND (qps_limit <= 100000))),
+  constraint tenants_sells_through_check CHECK ((sells_through = ANY (ARRAY['PORTAL'::text, 'API'::text]))),
   constraint tenants_status_check CHECK ((status = ANY (ARRAY['ACTIVE'::text, 'SUSPENDED'::text]))),
   constraint tenants_test_offset_ms_check CHECK (((test_offset_ms >= 0) AND (test_offset_ms <= '316224000000'::bigint)))
 );

@@ -11,6 +11,13 @@ export interface TenantDeps {
   wake: Pick<Wakeups<'settings'>, 'wake'>
 }
 
+/**
+ * How a dealer sells: only in the portal, or also by programs of its own. The portal of the former hides the pages for developers.
+ * Nothing else depends on it: keys of the API work in both.
+ */
+export const SELLS_THROUGH = ['PORTAL', 'API'] as const
+export type SellsThrough = (typeof SELLS_THROUGH)[number]
+
 /** The locked row of a tenant. */
 export interface TenantRow {
   tenantId: string
@@ -20,6 +27,7 @@ export interface TenantRow {
   unsignedRequests: boolean
   currencyCode: string
   qpsLimit: number | null
+  sellsThrough: SellsThrough
   legalName: string | null
   taxId: string | null
   billingAddress: string | null
@@ -64,7 +72,8 @@ export async function changeTenant<Result>(
  */
 export async function lockTenant(tx: Tx, tenantId: string): Promise<TenantRow> {
   const [row] = await tx.query<TenantRow>(sql`
-    select tenant_id, tenant_name, status, ip_allowlist, unsigned_requests, currency_code, qps_limit, legal_name, tax_id, billing_address, billing_email
+    select tenant_id, tenant_name, status, ip_allowlist, unsigned_requests, currency_code, qps_limit, sells_through,
+           legal_name, tax_id, billing_address, billing_email
     from tenants where tenant_id = ${tenantId} for no key update`)
   if (!row) throw notFound('tenant')
   return row

@@ -6,12 +6,15 @@ import { audit, type By } from '#platform/audit/audit.ts'
 import type { Config } from '#platform/config/config.ts'
 import { getOperatorSettings } from '#platform/deployment/operator-options.ts'
 import { insertSecret, type SecretDeps } from './app-secret.ts'
+import type { SellsThrough } from './change-tenant.ts'
 import { textFault } from './tenant-settings.ts'
 
 export interface NewTenant {
   clientName: string
   /** ISO 4217. Can never be changed. */
   currencyCode: string
+  /** API by default. */
+  sellsThrough?: SellsThrough
 }
 
 type CellConfig = Pick<Config, 'cellName'> & Partial<Pick<Config, 'mode'>>
@@ -35,7 +38,7 @@ export async function createTenant(deps: CreateTenantDeps, tenant: NewTenant, by
   const clientName = tenant.clientName.trim()
   const fault = textFault('clientName', clientName)
   if (fault) throw new Refusal(422, 'NAME_INVALID', fault)
-  const { currencyCode } = tenant
+  const { currencyCode, sellsThrough = 'API' } = tenant
   if (!isCurrency(currencyCode)) {
     throw new Refusal(
       422,
@@ -48,14 +51,14 @@ export async function createTenant(deps: CreateTenantDeps, tenant: NewTenant, by
   const { appSecret } = await deps.db.tx(async (tx) => {
     const { newDealerQpsLimit: qpsLimit } = await getOperatorSettings(tx)
     tx.send(sql`
-      insert into tenants (tenant_id, app_key, tenant_name, currency_code, qps_limit)
-      values (${tenantId}, ${appKey}, ${clientName}, ${currencyCode}, ${qpsLimit})`)
+      insert into tenants (tenant_id, app_key, tenant_name, currency_code, qps_limit, sells_through)
+      values (${tenantId}, ${appKey}, ${clientName}, ${currencyCode}, ${qpsLimit}, ${sellsThrough})`)
     // In whole milliseconds, like all wallet times: the order path reads them without microseconds.
     tx.send(sql`
       insert into wallets (tenant_id, currency_code, updated_at)
       values (${tenantId}, ${currencyCode}, date_trunc('milliseconds', clock_timestamp()))`)
     const secret = insertSecret(tx, deps, tenantId)
-    const after = { clientName, currencyCode, qpsLimit, appKey, secretId: secret.secretId }
+    const after = { clientName, currencyCode, sellsThrough, qpsLimit, appKey, secretId: secret.secretId }
     audit(tx, deps.ids, { tenantId, subject: tenantId, action: 'tenant.create', after, ...by })
     return secret
   })

@@ -6,7 +6,7 @@ import type { By } from '#platform/audit/audit.ts'
 import { alertLowBalance, lowBalancePercent } from '#wallet/ledger/balance.ts'
 import { type LockedWallet, lockTenantWallet } from '#wallet/ledger/lock-wallets.ts'
 import { parseAllowlist, unsignedFault } from './allowlist.ts'
-import { changeTenant, lockTenant, type TenantDeps, type TenantRow } from './change-tenant.ts'
+import { changeTenant, lockTenant, type SellsThrough, type TenantDeps, type TenantRow } from './change-tenant.ts'
 
 /** Requested settings. An absent member is left unchanged; null clears the setting. */
 export interface SettingsInput {
@@ -17,6 +17,7 @@ export interface SettingsInput {
   unsignedRequests?: boolean
   /** null: the deployment's default. */
   qpsLimit?: number | null
+  sellsThrough?: SellsThrough
   creditLimit?: bigint
   dailySpendLimit?: bigint | null
   lowBalanceThreshold?: bigint | null
@@ -168,6 +169,7 @@ function currentSettings(tenant: TenantRow, wallet: LockedWallet): Settings {
     ipAllowlist: tenant.ipAllowlist,
     unsignedRequests: tenant.unsignedRequests,
     qpsLimit: tenant.qpsLimit,
+    sellsThrough: tenant.sellsThrough,
     creditLimit: wallet.creditLimit,
     dailySpendLimit: wallet.dailySpendLimit,
     lowBalanceThreshold: wallet.lowBalanceThreshold,
@@ -182,7 +184,7 @@ function updateTenant(tx: Tx, tenantId: string, next: Settings): void {
   tx.send(sql`
     update tenants
     set tenant_name = ${next.clientName}, ip_allowlist = ${[...next.ipAllowlist]}, qps_limit = ${next.qpsLimit},
-        unsigned_requests = ${next.unsignedRequests},
+        unsigned_requests = ${next.unsignedRequests}, sells_through = ${next.sellsThrough},
         legal_name = ${next.legalName}, tax_id = ${next.taxId}, billing_address = ${next.billingAddress},
         billing_email = ${next.billingEmail}
     where tenant_id = ${tenantId}`)

@@ -4,6 +4,7 @@ import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { notFound, requireUuid } from '@dealer-esim/lib/refusal.ts'
 import sql, { empty, type Sql } from 'sql-template-tag'
 import { unsignedFault } from './allowlist.ts'
+import type { SellsThrough } from './change-tenant.ts'
 
 /** A tenant in a list. */
 export interface TenantSummary {
@@ -23,6 +24,7 @@ export interface TenantView extends TenantSummary {
   /** The reason why requests without a signature cannot be accepted; null: they can, if the operator allows them. */
   unsignedFault: string | null
   qpsLimit: number | null
+  sellsThrough: SellsThrough
   creditLimit: bigint
   dailySpendLimit: bigint | null
   lowBalanceThreshold: bigint | null
@@ -95,7 +97,7 @@ export async function getTenantView(
   const [row] = await db.query<
     Omit<TenantView, 'callbackUrl' | 'secrets' | 'unsignedFault'> & { callbackUrl: Buffer | null }
   >(sql`
-    select ${SUMMARY}, t.ip_allowlist, t.unsigned_requests, t.qps_limit, t.legal_name,
+    select ${SUMMARY}, t.ip_allowlist, t.unsigned_requests, t.qps_limit, t.sells_through, t.legal_name,
            t.tax_id, t.billing_address, t.billing_email,
            t.updated_at, w.credit_limit, w.daily_spend_limit,
            w.low_balance_threshold, e.callback_url, coalesce(e.event_format, 'DEALER') as event_format

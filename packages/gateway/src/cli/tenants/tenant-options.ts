@@ -1,11 +1,18 @@
 import { EVENT_FORMATS, parseMoney } from '@dealer-esim/contract'
+import { SELLS_THROUGH, type SellsThrough } from '#tenants/change-tenant.ts'
 import type { SettingsInput } from '#tenants/tenant-settings.ts'
 import type { WebhookChange } from '#webhooks/endpoint/set-webhook.ts'
 import { UsageError } from '../kernel/cli-failure.ts'
 import { parseWholeNumber } from '../kernel/parse-options.ts'
 
+export const SELLS_OPTION = [
+  '--sells-through <portal|api>',
+  'portal: its portal hides the pages for developers; the API works all the same',
+] as const
+
 export const SETTING_OPTIONS = [
   ['--name <name>', 'the name shown to its people'],
+  SELLS_OPTION,
   ['--ip-allowlist <list>', 'allowed addresses and CIDR blocks, separated by commas; none: any'],
   [
     '--unsigned-requests <on|off>',
@@ -25,6 +32,7 @@ export const SETTING_OPTIONS = [
 
 export interface SettingOptions {
   name?: string
+  sellsThrough?: string
   ipAllowlist?: string
   unsignedRequests?: string
   qpsLimit?: string
@@ -45,6 +53,7 @@ export function settingsInput(options: SettingOptions): SettingsInput {
   const { name, ipAllowlist, qpsLimit, creditLimit, dailySpendLimit, lowBalanceThreshold } = options
   const input: SettingsInput = {}
   if (name !== undefined) input.clientName = name
+  if (options.sellsThrough !== undefined) input.sellsThrough = parseSellsThrough(options.sellsThrough)
   if (ipAllowlist !== undefined) input.ipAllowlist = ipAllowlist === NONE ? [] : ipAllowlist.split(',')
   if (options.unsignedRequests !== undefined) input.unsignedRequests = parseSwitch(options.unsignedRequests)
   if (qpsLimit !== undefined)
@@ -71,6 +80,13 @@ export function webhookChange({ callbackUrl, eventFormat }: SettingOptions): Web
     }
   }
   return change
+}
+
+/** @throws UsageError */
+export function parseSellsThrough(text: string): SellsThrough {
+  const found = SELLS_THROUGH.find((one) => one === text.toUpperCase())
+  if (found === undefined) throw new UsageError(`--sells-through must be portal or api, not “${text}”.`)
+  return found
 }
 
 const NONE = 'none'

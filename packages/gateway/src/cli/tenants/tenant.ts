@@ -17,7 +17,14 @@ import type { AdminContext } from '../kernel/context.ts'
 import { parseDuration } from '../kernel/parse-options.ts'
 import { fields, table, timeText } from '../kernel/text-table.ts'
 import { moveCommand } from './tenant-move.ts'
-import { SETTING_OPTIONS, type SettingOptions, settingsInput, webhookChange } from './tenant-options.ts'
+import {
+  parseSellsThrough,
+  SELLS_OPTION,
+  SETTING_OPTIONS,
+  type SettingOptions,
+  settingsInput,
+  webhookChange,
+} from './tenant-options.ts'
 import { twinCommands } from './tenant-twin.ts'
 
 export function tenantCommands(tenant: Command, context: AdminContext): void {
@@ -36,10 +43,12 @@ function create(tenant: Command, context: AdminContext): void {
     .description('Create a tenant with its credentials and an empty wallet. The AppSecret is shown only now.')
     .requiredOption('--name <name>', 'the name shown to its people')
     .option('--currency <code>', 'the currency of its wallet (ISO 4217), which can never be changed', 'USD')
+    .option(...SELLS_OPTION, 'api')
     .addHelpText('after', '\nExample:\n  npm run -s admin -- tenant create --name "Acme Travel" --currency EUR')
-    .action((options: { name: string; currency: string }) =>
-      context.withDeps(async (deps) => {
-        const input = { clientName: options.name, currencyCode: options.currency }
+    .action((options: { name: string; currency: string; sellsThrough: string }) => {
+      const sellsThrough = parseSellsThrough(options.sellsThrough)
+      return context.withDeps(async (deps) => {
+        const input = { clientName: options.name, currencyCode: options.currency, sellsThrough }
         const credentials = await createTenant(deps, input, context.by)
         const { tenantId, appKey, appSecret } = credentials
         const currencyCode = options.currency
@@ -51,8 +60,8 @@ function create(tenant: Command, context: AdminContext): void {
         ])
         const advice = 'Store the AppSecret: this command does not show it again.'
         context.print(`${human}\n${advice}`, { ...credentials, currencyCode })
-      }),
-    )
+      })
+    })
 }
 
 function read(tenant: Command, context: AdminContext): void {
@@ -182,6 +191,7 @@ function tenantText(tenant: TenantView): string {
     ['Tenant', tenant.tenantId],
     ['Name', tenant.clientName],
     ['Status', tenant.status],
+    ['Sells through', tenant.sellsThrough === 'API' ? 'portal and API' : 'portal'],
     ['AppKey', tenant.appKey],
     ...tenant.secrets.map((secret, index) => [index === 0 ? 'AppSecret' : '', secretText(secret)] as const),
     ['Balance', money(tenant.balance)],

@@ -27,6 +27,34 @@ it('a reset without a grace period voids every older secret immediately', async 
   expect((await reset({ grace_s: 86_401 })).status).toBe(400)
 })
 
+it('a dealer’s administrator and the operator say whether its programs sell, and it changes no access', async () => {
+  const operator = await signedInAs(testbed, 'OPERATOR_STAFF')
+  const made = { clientName: 'Shop', currencyCode: 'USD' }
+  const { tenantId } = (await operator.call('POST', '/tenants', { ...made, sellsThrough: 'PORTAL' })).body
+  const byDefault = (await operator.call('POST', '/tenants', made)).body.tenantId
+  expect((await operator.call('GET', `/tenants/${byDefault}`)).body.sellsThrough).toBe('API')
+  const [owner, clerk] = [
+    await signedInAs(testbed, 'DEALER_ADMIN', tenantId),
+    await signedInAs(testbed, 'DEALER_STAFF', tenantId),
+  ]
+  const stranger = await signedInAs(testbed, 'DEALER_ADMIN', byDefault)
+  const seen = async () => (await clerk.call('GET', '/session')).body.tenant.sellsThrough
+  const change = async ({ call }: typeof owner, sellsThrough: string) =>
+    (await call('PATCH', `/tenants/${tenantId}/settings`, { sellsThrough })).status
+  expect(await seen()).toBe('PORTAL')
+  expect((await owner.call('POST', `/tenants/${tenantId}/secret/view`, REAUTHENTICATION)).status).toBe(200)
+  expect(await change(clerk, 'API')).toBe(403)
+  expect(await change(stranger, 'API')).toBe(404)
+  expect(await change(owner, 'SHOP')).toBe(400)
+  expect(await seen()).toBe('PORTAL')
+  expect(await change(owner, 'API')).toBe(200)
+  expect(await seen()).toBe('API')
+  const { entries } = (await owner.call('GET', '/audit?action=tenant.set')).body
+  expect(entries).toMatchObject([{ before: { sellsThrough: 'PORTAL' }, after: { sellsThrough: 'API' } }])
+  expect(await change(operator, 'PORTAL')).toBe(200)
+  expect(await seen()).toBe('PORTAL')
+})
+
 it('the finder leads operators from the AppKey of a restricted key to its dealer, and shows dealers nothing', async () => {
   const tenantId = await addTenant(testbed, 'Has keys')
   const { appKey } = await createKey(testbed.deps, tenantId, { label: 'shop' }, { actor: 'cli:tester' })

@@ -5,6 +5,7 @@ import { examineRunning } from '#operations/doctor/examine.ts'
 import { sentence } from '#people/languages/translate-answer.ts'
 import { hasSecondFactor } from '#people/person.ts'
 import { audit, NIL_TENANT } from '#platform/audit/audit.ts'
+import { SELLS_THROUGH } from '#tenants/change-tenant.ts'
 import { type Context, OPERATORS_WRITE, type Route, route } from '../kernel/route.ts'
 import { nullable } from '../kernel/route-schemas.ts'
 
@@ -28,6 +29,7 @@ const setup = Type.Object({
       clientName: Type.String(),
       appKey: Type.String(),
       currencyCode: Type.String(),
+      sellsThrough: Type.Enum(SELLS_THROUGH),
       hasPeople: Type.Boolean(),
       hasMoney: Type.Boolean({ description: 'Something was ever posted to its wallet' }),
     }),
@@ -105,8 +107,8 @@ async function getSetup({ deps, person }: Context): Promise<Setup> {
                        where tenant_id = ${NIL_TENANT} and audit_id >= ${since} and action = 'deployment.check'
                        order by audit_id desc limit 1), false) as go_live`),
     deps.db.query<NonNullable<Setup['dealer']>>(sql`
-      select tenant_id, client_name, app_key, currency_code, has_people, has_money
-      from (select tenant_id, tenant_name as client_name, app_key, t.currency_code, w.version > 0 as has_money,
+      select tenant_id, client_name, app_key, currency_code, sells_through, has_people, has_money
+      from (select tenant_id, tenant_name as client_name, app_key, t.currency_code, sells_through, w.version > 0 as has_money,
                    exists (select from people p where p.tenant_id = t.tenant_id) as has_people
             from tenants t join wallets w using (tenant_id) order by tenant_id limit ${DEALERS_MAX}) d
       order by has_people and has_money desc, has_people or has_money desc, tenant_id limit 1`),

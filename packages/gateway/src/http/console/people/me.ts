@@ -5,9 +5,17 @@ import { hasSecondFactor, type Person, ROLES } from '#people/person.ts'
 import { isSecondFactorMissing } from '#people/second-factor/required-factor.ts'
 import type { SignInMethod } from '#people/session.ts'
 import { getOperatorSettings } from '#platform/deployment/operator-options.ts'
+import { SELLS_THROUGH } from '#tenants/change-tenant.ts'
 import type { ConsoleDeps, SignedIn } from '../kernel/route.ts'
 import { EVERY_ROLE, type Route, route } from '../kernel/route.ts'
 import { nullable } from '../kernel/route-schemas.ts'
+
+const ownTenant = Type.Object({
+  tenantId: Type.String(),
+  clientName: Type.String(),
+  currencyCode: Type.String(),
+  sellsThrough: Type.Enum(SELLS_THROUGH),
+})
 
 /** The signed-in person, and the data that pages need before they load anything else. */
 export const me = Type.Object({
@@ -15,7 +23,7 @@ export const me = Type.Object({
   email: Type.String(),
   name: Type.String(),
   role: Type.Enum(ROLES),
-  tenant: nullable(Type.Object({ tenantId: Type.String(), clientName: Type.String(), currencyCode: Type.String() })),
+  tenant: nullable(ownTenant),
   passwordChangeRequired: Type.Boolean(),
   secondFactor: Type.Boolean({ description: 'An authenticator or a passkey is set up' }),
   authenticator: Type.Boolean(),
@@ -71,8 +79,8 @@ export async function describeMe(
   const [tenant] =
     person.tenantId === null
       ? []
-      : await deps.db.query<{ tenantId: string; clientName: string; currencyCode: string }>(sql`
-          select tenant_id, tenant_name as client_name, currency_code
+      : await deps.db.query<Static<typeof ownTenant>>(sql`
+          select tenant_id, tenant_name as client_name, currency_code, sells_through
           from tenants where tenant_id = ${person.tenantId}`)
   const { personId, email, name, role, passwordChangeRequired } = person
   const { signedInBy = null } = credential

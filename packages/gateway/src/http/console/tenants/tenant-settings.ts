@@ -3,6 +3,7 @@ import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import Type from 'typebox'
 import { isOperator } from '#people/person.ts'
 import { ALLOWLIST_ENTRIES_MAX } from '#tenants/allowlist.ts'
+import { SELLS_THROUGH } from '#tenants/change-tenant.ts'
 import { changeSettings, type SettingsInput, TEXT_LENGTH_MAX } from '#tenants/tenant-settings.ts'
 import { EVERY_ROLE, type Route, route, TENANT_ADMINS } from '../kernel/route.ts'
 import { CLOSED, done, money, nullable, tenantParams } from '../kernel/route-schemas.ts'
@@ -14,6 +15,7 @@ const text = (member: keyof typeof TEXT_LENGTH_MAX) =>
 const dealerSettings = {
   ipAllowlist: Type.Optional(Type.Array(Type.String({ maxLength: 60 }), { maxItems: ALLOWLIST_ENTRIES_MAX })),
   lowBalanceThreshold: Type.Optional(nullable(money())),
+  sellsThrough: Type.Optional(Type.Enum(SELLS_THROUGH)),
   legalName: text('legalName'),
   taxId: text('taxId'),
   billingAddress: text('billingAddress'),

@@ -1,7 +1,7 @@
 import { EVENT_FORMATS } from '@dealer-esim/contract'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import Type, { type Static } from 'typebox'
-import { resumeTenant, suspendTenant } from '#tenants/change-tenant.ts'
+import { resumeTenant, SELLS_THROUGH, suspendTenant } from '#tenants/change-tenant.ts'
 import { createTenant } from '#tenants/create-tenant.ts'
 import { TAG_LENGTH_MAX } from '#tenants/notes.ts'
 import { countTenants, searchTenants, type TenantFilter, type TenantSort } from '#tenants/search-tenants.ts'
@@ -33,6 +33,9 @@ const view = Type.Object({
   unsignedFault: nullable(Type.String({ description: 'Why they cannot be accepted' })),
   qpsLimit: nullable(Type.Integer()),
   qpsDefault: Type.Integer({ description: 'The limit where qpsLimit is null' }),
+  sellsThrough: Type.Enum(SELLS_THROUGH, {
+    description: 'PORTAL: only on the console, which then hides the pages for developers. It restricts nothing',
+  }),
   creditLimit: money(),
   dailySpendLimit: nullable(money()),
   lowBalanceThreshold: nullable(money()),
@@ -110,7 +113,11 @@ export const tenantRoutes: Route[] = [
     sessionOnly: true,
     summary: 'Create a dealer. The AppSecret is returned only here',
     body: Type.Object(
-      { clientName: line(TEXT_LENGTH_MAX.clientName), currencyCode: Type.String({ pattern: '^[A-Z]{3}$' }) },
+      {
+        clientName: line(TEXT_LENGTH_MAX.clientName),
+        currencyCode: Type.String({ pattern: '^[A-Z]{3}$' }),
+        sellsThrough: Type.Optional(Type.Enum(SELLS_THROUGH, { description: 'API by default' })),
+      },
       CLOSED,
     ),
     answer: credentials,

@@ -241,6 +241,44 @@ describe.skipIf(!isBrowserAvailable())('a dealer without an integration', () => 
     expect(testbed.browserErrors).toEqual([])
   })
 
+  it('sees no pages for developers until its administrator connects a system', async () => {
+    await navigate(testbed, operator, '/tenants')
+    await button(operator, 'New dealer').first().click()
+    await operator.getByRole('dialog').getByLabel('Name').fill('Corner Shop')
+    await operator.getByRole('dialog').getByText('In the portal').click()
+    await button(operator, 'Create dealer').click()
+    // Nothing to copy: the invitation is next.
+    await operator.getByRole('dialog', { name: 'Invite' }).getByRole('button', { name: 'Cancel' }).click()
+    await heading(operator, 'Corner Shop').waitFor()
+    const shop = /tenants\/[0-9a-f-]+/.exec(operator.url())?.[0] ?? ''
+    const person = { email: 'owner@shop.test', role: 'DEALER_ADMIN', tenantId: shop.replace('tenants/', '') }
+    const owner = await inviteAndSignIn({ testbed, page: operator }, person)
+    const developers = owner.getByRole('link', { name: 'Developers', exact: true })
+    await owner.getByText('Your first sale').waitFor()
+    expect(await developers.count()).toBe(0)
+    expect(await owner.getByText('Do your programs buy?').count()).toBe(0)
+    await owner.keyboard.press('/')
+    await owner.getByRole('dialog').getByRole('textbox').fill('API explorer')
+    await owner.getByText(/^No results/).waitFor()
+    await owner.keyboard.press('Escape')
+
+    const choose = async (page: Page, title: string, choice: string) => {
+      await navigate(testbed, page, `/${shop}/settings`)
+      const card = page.locator('form', { hasText: title })
+      await card.getByText(choice, { exact: true }).click()
+      await card.getByRole('button', { name: 'Save' }).click()
+    }
+    await choose(owner, 'Connect your own system', 'By API')
+    await developers.click()
+    await heading(owner, 'API credentials').waitFor()
+    await choose(operator, 'How this dealer sells', 'In the portal')
+    await operator.getByText('Saved').first().waitFor()
+    await owner.reload()
+    await heading(owner, 'API credentials').waitFor()
+    expect(await developers.count()).toBe(0)
+    expect(testbed.browserErrors).toEqual([])
+  })
+
   focusFlows(() => ({ testbed, operator, dealer, tenantId }))
 })
 

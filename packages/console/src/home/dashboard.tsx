@@ -7,7 +7,7 @@ import { TrialData } from '#operations/trial-data.tsx'
 import { EmptyState, LoadError, Loading } from '#parts/load-states.tsx'
 import { Card, Page } from '#parts/page.tsx'
 import { useFilters } from '#parts/use-filters.ts'
-import { canOperate, isOperator, useSession } from '#people/sign-in/session.ts'
+import { canOperate, isOperator, useSession, usesApi } from '#people/sign-in/session.ts'
 import { PeriodChoice } from '#sales/period-choice.tsx'
 import { SalesOverview } from '#sales/sales-overview.tsx'
 import { chosenPeriod } from '#sales/sales-period.ts'
@@ -87,8 +87,8 @@ function Dashboard() {
           <SimpleGrid cols={{ base: 1, lg: 2 }} className="charts">
             {me.tenant && <SpendAndOrders data={data} />}
             {!me.tenant && <OrdersChart data={data} />}
-            <DeliveryTimeChart data={data} />
-            <EventsChart data={data} />
+            {usesApi(me) && <DeliveryTimeChart data={data} />}
+            {usesApi(me) && <EventsChart data={data} />}
             {me.tenant && (
               <Suspense>
                 <OperatorCard />

@@ -12,7 +12,7 @@ import { formatPercent } from '#parts/format.ts'
 import { EmptyState } from '#parts/load-states.tsx'
 import { Card } from '#parts/page.tsx'
 import { Amount, Facts, Hint, Status, Timestamp } from '#parts/values.tsx'
-import { isOperator, useSession } from '#people/sign-in/session.ts'
+import { isOperator, useSession, usesApi } from '#people/sign-in/session.ts'
 import { formatMessage, t } from '#strings/strings.ts'
 import { endpointState } from '#webhooks/endpoint-state.ts'
 import { type Forecast, forecastDays } from './days-left.ts'
@@ -20,8 +20,13 @@ import { type Forecast, forecastDays } from './days-left.ts'
 /** A dealer's balance and orders may change while somebody is looking at the page. */
 const REFRESH_MS = 15_000
 
-/** The cards that matter most to a dealer: the balance and how long it lasts, then whether its events arrive. */
+/**
+ * The cards that matter most to a dealer: the balance and how long it lasts, then, unless it sells only in the portal, whether
+ * its events arrive.
+ */
 export function DealerCards({ tenantId, data }: { tenantId: string; data: Dashboard }) {
+  const me = useSession()
+  if (!usesApi(me)) return <BalanceCard tenantId={tenantId} data={data} />
   return (
     <SimpleGrid cols={{ base: 1, lg: 2 }}>
       <BalanceCard tenantId={tenantId} data={data} />

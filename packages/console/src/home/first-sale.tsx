@@ -6,7 +6,7 @@ import { useApi } from '#api/use-api.ts'
 import { formatMoney } from '#parts/format.ts'
 import { Card } from '#parts/page.tsx'
 import { TextLink } from '#parts/values.tsx'
-import { canEdit, useSession } from '#people/sign-in/session.ts'
+import { canEdit, useSession, usesApi } from '#people/sign-in/session.ts'
 import { formatMessage, t } from '#strings/strings.ts'
 import OperatorCard, { useOperator } from '#tenants/operator-contact.tsx'
 import { PaymentLines } from '#wallet/payment-details.tsx'
@@ -49,9 +49,11 @@ export default function FirstSale({ tenantId }: { tenantId: string }) {
           />
           <Step name={texts.handOver} text={texts.handOverText} />
         </ol>
-        <div>
-          {texts.developers} <TextLink to={`/tenants/${tenantId}/credentials`}>{t.credentials.title}</TextLink>
-        </div>
+        {usesApi(me) && (
+          <div>
+            {texts.developers} <TextLink to={`/tenants/${tenantId}/credentials`}>{t.credentials.title}</TextLink>
+          </div>
+        )}
       </Card>
       {!isEmpty && <OperatorCard />}
     </>

@@ -1,7 +1,7 @@
 import { List, Text } from '@mantine/core'
 import { Card, Page } from '#parts/page.tsx'
 import { TextLink } from '#parts/values.tsx'
-import { canAdminister, useSession } from '#people/sign-in/session.ts'
+import { canAdminister, useSession, usesApi } from '#people/sign-in/session.ts'
 import { t } from '#strings/strings.ts'
 import { TestTwin } from '#tenants/test-twin.tsx'
 
@@ -15,9 +15,13 @@ export default function TestHome() {
         <List size="sm" spacing="xs">
           <Step to="/buy" label={t.portal.title} text={t.testMode.buyText} />
           <Step to="/test-mails" label={t.testMails.title} text={t.testMode.mailsText} />
-          <Step to={`${own}/credentials`} label={t.credentials.title} text={t.testMode.credentialsText} />
-          <Step to="/explorer" label={t.explorer.title} text={t.testMode.explorerText} />
-          <Step to="/webhooks/endpoint" label={t.endpoint.title} text={t.testMode.webhooksText} />
+          {usesApi(me) && (
+            <>
+              <Step to={`${own}/credentials`} label={t.credentials.title} text={t.testMode.credentialsText} />
+              <Step to="/explorer" label={t.explorer.title} text={t.testMode.explorerText} />
+              <Step to="/webhooks/endpoint" label={t.endpoint.title} text={t.testMode.webhooksText} />
+            </>
+          )}
         </List>
       </Card>
       {canAdminister(me) && me.tenant && <TestTwin tenantId={me.tenant.tenantId} />}

@@ -16,7 +16,7 @@ import {
 } from '@tabler/icons-react'
 import type { ComponentType } from 'react'
 import { isTestMode } from '#api/call-api.ts'
-import { isOperator, mayAudit } from '#people/sign-in/session.ts'
+import { isOperator, mayAudit, usesApi } from '#people/sign-in/session.ts'
 import { PLANS } from '#prices/price-paths.ts'
 import { PRODUCTS, RULES } from '#products/product-paths.ts'
 import { t } from '#strings/strings.ts'
@@ -143,7 +143,7 @@ function testItems(me: Me, tenantId: string): NavigationItem[] {
       { to: `${own}/books`, label: t.books.title },
     ]),
     { to: `${own}/prices`, label: t.prices.title, Icon: IconTag },
-    developers(own),
+    ...developers(me, own),
     {
       ...entry(t.settings.title, IconSettings, [
         { to: `${own}/settings`, label: t.settings.title },
@@ -155,14 +155,11 @@ function testItems(me: Me, tenantId: string): NavigationItem[] {
   ]
 }
 
-const developers = (own: string): NavigationItem =>
-  entry(entries.developers, IconCode, [
-    { to: `${own}/credentials`, label: t.credentials.title },
-    WEBHOOKS,
-    ENDPOINT,
-    EXPLORER,
-    DEBUGGER,
-  ])
+function developers(me: Me, own: string): NavigationItem[] {
+  if (!usesApi(me)) return []
+  const credentials = { to: `${own}/credentials`, label: t.credentials.title }
+  return [entry(entries.developers, IconCode, [credentials, WEBHOOKS, ENDPOINT, EXPLORER, DEBUGGER])]
+}
 
 function dealerItems(me: Me, tenantId: string): NavigationItem[] {
   const own = `/tenants/${tenantId}`
@@ -178,7 +175,7 @@ function dealerItems(me: Me, tenantId: string): NavigationItem[] {
     ]),
     { to: `${own}/prices`, label: t.prices.title, Icon: IconTag },
     { to: `${own}/people`, label: t.people.title, Icon: IconUsers },
-    developers(own),
+    ...developers(me, own),
     {
       ...entry(t.settings.title, IconSettings, [
         { to: `${own}/settings`, label: t.settings.title },

@@ -17,7 +17,7 @@ import { useApi } from '#api/use-api.ts'
 import { formatDuration, formatMoney } from '#parts/format.ts'
 import { Card } from '#parts/page.tsx'
 import { Timestamp, TimeZone } from '#parts/values.tsx'
-import { isOperator, useSession } from '#people/sign-in/session.ts'
+import { isOperator, useSession, usesApi } from '#people/sign-in/session.ts'
 import { t } from '#strings/page-texts.ts'
 import { formatMessage } from '#strings/strings.ts'
 import { AddNote, NoteText, type NoteView } from '#tenants/notes.tsx'
@@ -53,7 +53,8 @@ export function OrderStream({ order }: { order: OrderDetail }) {
   const me = useSession()
   const path = `/tenants/${order.tenantId}/orders/${order.orderNo}/notes`
   const { data } = useApi<NotesView>(path, {}, { enabled: isOperator(me) })
-  const steps = foldSteps(order.timeline).map((line): Entry => ({ at: line.step.at, line }))
+  const isShown = ({ kind }: TimelineStep) => usesApi(me) || (kind !== 'EVENT' && kind !== 'DELIVERY')
+  const steps = foldSteps(order.timeline.filter(isShown)).map((line): Entry => ({ at: line.step.at, line }))
   const notes = (data?.notes ?? []).map((note): Entry => ({ at: note.createdAt, note }))
   // Stable: steps in the same millisecond keep their order.
   const entries = [...steps, ...notes].sort((a, b) => a.at.localeCompare(b.at))

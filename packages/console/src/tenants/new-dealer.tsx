@@ -1,5 +1,5 @@
-import type { Credentials } from '@dealer-esim/gateway/http/console/tenants/tenants.ts'
-import { Select, TextInput } from '@mantine/core'
+import type { Credentials, TenantDetail } from '@dealer-esim/gateway/http/console/tenants/tenants.ts'
+import { Input, SegmentedControl, Select, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { ChangeDialog } from '#parts/dialog.tsx'
 import { formatMessage, t } from '#strings/strings.ts'
@@ -12,7 +12,10 @@ export interface CreatedDealer extends Credentials {
   currencyCode: string
 }
 
-/** Creates a dealer and shows its credentials once. `onCreated` is called once the person confirms that they are safe. */
+/**
+ * Creates a dealer and shows its credentials once, unless it sells only in the portal. `onCreated` is called once the person
+ * confirms that they are safe.
+ */
 export function NewDealer({ onClose, onCreated }: { onClose(): void; onCreated(dealer: CreatedDealer): void }) {
   const [created, setCreated] = useState<CreatedDealer>()
   if (created)
@@ -29,14 +32,12 @@ export function NewDealer({ onClose, onCreated }: { onClose(): void; onCreated(d
       title={t.dealers.new}
       onClose={onClose}
       submit={t.dealers.create}
-      request={({ clientName = '', currencyCode = '' }) => ({
-        method: 'POST',
-        path: '/tenants',
-        body: { clientName, currencyCode },
-      })}
-      onDone={(credentials, { clientName = '', currencyCode = '' }) =>
-        setCreated({ ...credentials, clientName, currencyCode })
-      }
+      request={(body) => ({ method: 'POST', path: '/tenants', body })}
+      onDone={(credentials, { clientName = '', currencyCode = '', sellsThrough }) => {
+        const dealer = { ...credentials, clientName, currencyCode }
+        if (sellsThrough === 'PORTAL') onCreated(dealer)
+        else setCreated(dealer)
+      }}
     >
       <TextInput name="clientName" label={t.dealers.name} required maxLength={100} data-autofocus />
       <Select
@@ -49,6 +50,26 @@ export function NewDealer({ onClose, onCreated }: { onClose(): void; onCreated(d
         allowDeselect={false}
         required
       />
+      <Input.Wrapper label={t.dealers.sells} labelElement="div">
+        <SellsThrough label={t.dealers.sells} />
+      </Input.Wrapper>
     </ChangeDialog>
+  )
+}
+
+/** A field of a form: the dealer sells only in the portal, or also by programs of its own. */
+export function SellsThrough(props: { label: string; value?: TenantDetail['sellsThrough']; readOnly?: boolean }) {
+  const { label, value = 'API', readOnly = false } = props
+  const data = (['PORTAL', 'API'] as const).map((one) => ({ value: one, label: t.dealers.sellsThrough[one] }))
+  return (
+    <SegmentedControl
+      name="sellsThrough"
+      aria-label={label}
+      defaultValue={value}
+      data={data}
+      readOnly={readOnly}
+      fullWidth
+      maw={400}
+    />
   )
 }

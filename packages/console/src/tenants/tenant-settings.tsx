@@ -11,34 +11,56 @@ import {
   TextInput,
 } from '@mantine/core'
 import { useRef } from 'react'
+import { isTestMode } from '#api/call-api.ts'
 import { useApi } from '#api/use-api.ts'
 import { formatMoneyInput, parseMoneyInput, parseQpsInput } from '#parts/form-values.ts'
 import { SettingsCard } from '#parts/settings-card.tsx'
 import { UnsavedWarning } from '#parts/unsaved.tsx'
-import { canAdminister, canOperate, isOperator, useSession } from '#people/sign-in/session.ts'
+import { Hint } from '#parts/values.tsx'
+import { canAdminister, canOperate, isOperator, useSession, usesApi } from '#people/sign-in/session.ts'
 import { t } from '#strings/page-texts.ts'
 import { formatMessage } from '#strings/strings.ts'
 import { EndpointCard } from '#webhooks/endpoint.tsx'
 import { DealerSection, useTenant } from './dealer.tsx'
+import { SellsThrough } from './new-dealer.tsx'
 
 export function SettingsPage() {
+  const me = useSession()
   const { data: tenant } = useTenant()
   if (!tenant) return null
   return (
     <DealerSection title={t.settings.title}>
       <UnsavedWarning>
         <Stack gap="md">
-          <ApiAccess key={keyOf('api', tenant.ipAllowlist, tenant.qpsLimit)} tenant={tenant} />
+          {usesApi(me) && <ApiAccess key={keyOf('api', tenant.ipAllowlist, tenant.qpsLimit)} tenant={tenant} />}
           <UnsignedRequests key={keyOf('unsigned', tenant.unsignedRequests, tenant.unsignedFault)} tenant={tenant} />
-          <EndpointCard tenantId={tenant.tenantId} title={t.endpoint.title} />
+          {usesApi(me) && <EndpointCard tenantId={tenant.tenantId} title={t.endpoint.title} />}
           <Limits key={keyOf('limits', ...MONEY_FIELDS.map((name) => tenant[name]))} tenant={tenant} />
           <Billing
             key={keyOf('billing', tenant.clientName, ...BILLING_TEXTS.map((name) => tenant[name]))}
             tenant={tenant}
           />
+          {/* A test twin shows the pages that its dealer has. */}
+          {!isTestMode && <Sells key={keyOf('sells', tenant.sellsThrough)} tenant={tenant} />}
         </Stack>
       </UnsavedWarning>
     </DealerSection>
+  )
+}
+
+/** Shows a dealer's people the pages for developers, or hides them. */
+function Sells({ tenant }: { tenant: TenantDetail }) {
+  const me = useSession()
+  const title = isOperator(me) ? t.settings.sellsTitle : t.settings.sellsOwnTitle
+  return (
+    <SettingsCard title={title} saveTo={saveTo(tenant)} parse={(body) => ({ body })}>
+      {() => (
+        <>
+          <Hint>{t.settings.sellsText}</Hint>
+          <SellsThrough label={title} value={tenant.sellsThrough} readOnly={!canAdminister(me)} />
+        </>
+      )}
+    </SettingsCard>
   )
 }
 

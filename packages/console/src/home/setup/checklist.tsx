@@ -18,6 +18,9 @@ const SetupDialog = lazy(() => import('./setup-dialog.tsx'))
 const STEPS = Object.keys(t.setup.steps) as StepName[]
 const REFRESH_MS = 10_000
 
+/** A dealer that sells only in the portal receives no events. */
+const stepsFor = ({ dealer }: Setup) => STEPS.filter((step) => step !== 'webhook' || dealer?.sellsThrough !== 'PORTAL')
+
 /**
  * The steps from an empty gateway to the first sale. The list disappears when all are done, or when it is dismissed.
  * @param onKnown called when it is known whether it is shown: until then nothing should be shown below it, because it would
@@ -43,28 +46,29 @@ export function SetupChecklist({ onKnown }: { onKnown(): void }) {
   }, [isKnown, onKnown])
   const [open, setOpen] = useState<StepName>()
   // A dialog stays open even if the step that it completes already counts as done.
-  const left = data ? STEPS.filter((step) => !data.steps[step]).length : 0
+  const steps = data ? stepsFor(data) : []
+  const left = steps.filter((step) => !data?.steps[step]).length
   const isFinished = data !== undefined && left === 0 && open === undefined
   // Once all steps are done, they are not fetched again.
   useEffect(() => {
     if (isFinished) setDismissed(true)
   }, [isFinished, setDismissed])
   if (isDismissed || !data || isFinished) return null
-  const done = STEPS.length - left
+  const done = steps.length - left
   return (
     <Card
       title={t.setup.title}
       actions={
         <>
-          <Hint>{formatMessage(t.setup.progress, { done, all: STEPS.length })}</Hint>
+          <Hint>{formatMessage(t.setup.progress, { done, all: steps.length })}</Hint>
           <CloseButton aria-label={t.setup.dismiss} title={t.setup.dismiss} onClick={() => setDismissed(true)} />
         </>
       }
     >
       <Hint>{t.setup.text}</Hint>
-      <Progress value={(done / STEPS.length) * 100} aria-label={t.setup.title} />
+      <Progress value={(done / steps.length) * 100} aria-label={t.setup.title} />
       <Stack component="ol" gap={0} m={0} p={0} className="setup">
-        {STEPS.map((step) => (
+        {steps.map((step) => (
           <Step key={step} step={step} isDone={data.steps[step]}>
             <StepAction step={step} setup={data} onOpen={() => setOpen(step)} />
           </Step>

@@ -22,6 +22,9 @@ export const canEdit = (me: Me) => me.role !== 'OPERATOR_READ_ONLY'
 /** May send eSIMs to travellers by e-mail. */
 export const canSend = (me: Me) => canEdit(me) && !me.viewOnly && me.isMailPossible
 
+/** False for the people of a dealer that sells only in the portal: they see no pages for developers. It restricts nothing. */
+export const usesApi = (me: Me) => me.tenant?.sellsThrough !== 'PORTAL'
+
 const SIGNED_IN = 'was-signed-in'
 
 /** True if somebody was signed in here when the page was last open. Only a hint of what to load: the gateway decides. */

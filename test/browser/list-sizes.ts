@@ -24,7 +24,10 @@ export async function listFaults(page: Page): Promise<string[]> {
   return faults
 }
 
-/** How many rows fit below the top of the list, and what is cut: headers, times, figures, or the list as a whole. Names may be. */
+/**
+ * How many rows fit below the top of the list, and what is cut: headers, times, figures, or the list as a whole. Names may be, with an
+ * ellipsis.
+ */
 function measureList(list: Element): { rows: number; cut: string[] } {
   const isCut = (part: Element) => part.scrollWidth > part.clientWidth
   const rows = [...list.querySelectorAll('[data-row]')].map((row) => row.getBoundingClientRect())
@@ -33,5 +36,10 @@ function measureList(list: Element): { rows: number; cut: string[] } {
   const cells = list.querySelectorAll('th, td:has(time), td[style*="text-align: right"]')
   const cut = [list, ...list.querySelectorAll('table')].some(isCut) ? ['the list'] : []
   for (const cell of cells) if (isCut(cell)) cut.push(cell.getAttribute('data-label') ?? cell.textContent ?? '')
+  for (const name of list.querySelectorAll('td:not([data-wraps]) :is(.package-name, .dealer-name)')) {
+    const cell = name.closest('td')
+    if (cell && name.getBoundingClientRect().right > cell.getBoundingClientRect().right)
+      cut.push('a name without an ellipsis')
+  }
   return { rows: Math.floor(room / Math.max(...rows.map(({ height }) => height))), cut: [...new Set(cut)] }
 }

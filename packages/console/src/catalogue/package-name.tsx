@@ -1,19 +1,16 @@
 import { Flag } from './flags/flag.tsx'
-import { packageTitle } from './package-title.ts'
+import { packageTitle, packageTitleText } from './package-title.ts'
 
 /**
  * A package as people call it, with the flag of its country, a globe for a region and the flag of the EU for Europe.
  * @param location null: not known, so no flag
  */
 export function PackageName({ name, location, more = 0 }: { name: string; location: string | null; more?: number }) {
-  const { parts } = packageTitle(name)
+  const title = packageTitleText(name) + (more > 0 ? ` + ${more}` : '')
   return (
-    <span className="package-name" data-from-gateway>
+    <span className="package-name" title={title} data-from-gateway>
       <PackageFlag name={name} location={location} />
-      <span>
-        {parts.join(' · ')}
-        {more > 0 && ` + ${more}`}
-      </span>
+      <span>{title}</span>
     </span>
   )
 }

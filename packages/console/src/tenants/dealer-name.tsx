@@ -3,7 +3,7 @@ import { initials, tintOf } from './initials.ts'
 /** A dealer's name preceded by its initials, which are quicker to find. */
 export function DealerName({ name }: { name: string }) {
   return (
-    <span className="dealer-name" data-from-gateway>
+    <span className="dealer-name" title={name} data-from-gateway>
       <span className="initials" data-tint={tintOf(name)} aria-hidden="true">
         {initials(name)}
       </span>

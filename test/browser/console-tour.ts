@@ -135,6 +135,7 @@ function operatorStops(testbed: ConsoleTestbed, demo: Demo): Stop[] {
     stop('esim-suspend', `${tenant}/profiles/${profileId}`, revoke),
     stop('add-supplier', '/add-supplier', (at) => chooseType(at, 'eSIM Access')),
     stop('webhooks', `/webhooks?tenantId=${tenantId}`),
+    stop('endpoint-choice', '/webhooks/endpoint'),
     stop('endpoint', `/webhooks/endpoint?tenantId=${tenantId}`),
     stop('event', `${tenant}/events/${notifyId}`),
     stop('explorer', `/explorer?tenantId=${tenantId}`, (at) => explore(testbed, at)),
@@ -145,11 +146,9 @@ function operatorStops(testbed: ConsoleTestbed, demo: Demo): Stop[] {
     stop('confirm-payment', '/top-up-requests', confirmPayment),
     stop('payment-settings', '/payment-settings'),
     stop('operator-settings', '/settings'),
-    stop('brand', '/brand'),
-    stop('people', '/people'),
     stop('audit', '/audit'),
     stop('audit-entry', '/audit', (at) => at.locator('[data-row] button').first().click()),
-    ...['recovery', 'account', 'design'].map((name) => stop(name, `/${name}`)),
+    ...['brand', 'people', 'recovery', 'account', 'design'].map((name) => stop(name, `/${name}`)),
     stop('not-found', '/nowhere'),
   ]
 }

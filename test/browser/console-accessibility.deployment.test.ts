@@ -14,8 +14,8 @@ import {
   transitionsEnd,
   visit,
 } from './console-tour.ts'
+import { listFaults, recordFaults } from './first-screen.ts'
 import { untranslatedTexts, usePseudoLanguage } from './languages/pseudo-language.ts'
-import { listFaults } from './list-sizes.ts'
 
 /** Half a minute on two idle cores, two minutes on a busy machine. */
 const TOUR_MS = 240_000
@@ -88,6 +88,19 @@ describe.skipIf(!isBrowserAvailable())('every page of the console, on a separate
     TOUR_MS,
   )
 
+  it(
+    'shows its state and its main action on the first screen where it is a record, on a desk and on a phone',
+    async () => {
+      const faults: string[] = []
+      for (const stop of tour.stops.filter(({ name }) => RECORDS.has(name))) {
+        await visit(testbed, stop)
+        faults.push(...(await recordFaults(stop.page)).map((fault) => `${stop.name} ${fault}`))
+      }
+      expect(faults).toEqual([])
+    },
+    TOUR_MS,
+  )
+
   it('is among the pages that the tour visits', () => {
     const sections = dealerSections.map(({ path }) => dealerPage.path + path)
     const paths = [...sections, ...[welcomePage, ...pages].map(({ path }) => path)]
@@ -141,6 +154,10 @@ describe.skipIf(!isBrowserAvailable())('every page of the console, on a separate
 const LISTS = new Set([
   ...['dealers', 'orders', 'esims', 'suppliers', 'audit', 'people', 'own-prices', 'catalogue', 'prices'],
   ...['price-groups', 'stock', 'stock-batches', 'adjustments', 'notices', 'webhooks', 'top-up-requests', 'sale-rules'],
+])
+
+const RECORDS = new Set([
+  ...['order', 'order-under-review', 'esim', 'supplier', 'dealer', 'package', 'event', 'price-plan'],
 ])
 
 /** Pages that read their data themselves, and one list, because all lists read it the same way. */

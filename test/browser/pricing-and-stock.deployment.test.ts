@@ -6,6 +6,7 @@ import {
   api,
   button,
   type ConsoleTestbed,
+  chooseMore,
   copyable,
   enterPassword,
   field,
@@ -80,6 +81,24 @@ describe.skipIf(!isBrowserAvailable())('packages, price plans and stock in the c
     await page.getByText('This package has changed in the meantime').waitFor()
     await button(page, 'Load current version').click()
     await expect.poll(() => name.inputValue()).toBe('Changed elsewhere')
+  })
+
+  it('a package is taken off sale and put on sale again on its page, once its form is saved', async () => {
+    await navigate(testbed, page, '/packages/JP_TEST')
+    await page.getByText('On sale: dealers can order it.').waitFor()
+    await chooseMore(page, 'Take off sale')
+    await dialog().getByRole('button', { name: 'Take off sale' }).click()
+    await page.getByText('Not on sale: dealers cannot order it.').waitFor()
+    await expect.poll(() => page.getByRole('combobox', { name: 'Status' }).inputValue()).toBe('OFF_SALE')
+    const name = page.getByRole('textbox', { name: 'Name', exact: true })
+    const stored = await name.inputValue()
+    await name.fill('Typed')
+    await page.getByText('Save your changes first').waitFor()
+    expect(await button(page, 'Put on sale').isDisabled()).toBe(true)
+    await name.fill(stored)
+    await button(page, 'Put on sale').click()
+    await page.getByText('On sale: dealers can order it.').waitFor()
+    expect(await page.getByText('This package has changed in the meantime').count()).toBe(0)
   })
 
   it('a dated rule for a country is previewed before it is saved, and explained on the package page', async () => {

@@ -16,8 +16,8 @@ import {
   startTestbed,
 } from './console-testbed.ts'
 import { loadingEnds } from './console-tour.ts'
+import { listFaults } from './first-screen.ts'
 import { Hands } from './flows/hands.ts'
-import { listFaults } from './list-sizes.ts'
 
 /** The type of the supplier of a trial. */
 const TRIAL_TYPE = 'esim-access'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { button, heading, inviteAndSignIn, navigate, type SharedState } from '../console-testbed.ts'
+import { button, chooseMore, heading, inviteAndSignIn, navigate, type SharedState } from '../console-testbed.ts'
 import { loadingEnds } from '../console-tour.ts'
 
 export function priceFlows(shared: SharedState): void {
@@ -39,7 +39,7 @@ export function priceFlows(shared: SharedState): void {
     await theirPage.context().close()
 
     await navigate(testbed, page, '/catalogue/prices/plans/HALF')
-    await button(page, 'Delete').click()
+    await chooseMore(page, 'Delete')
     await dialog.getByRole('button', { name: 'Delete' }).click()
     await dialog.getByRole('alert').getByText('1 tenant is on HALF').waitFor()
     await dialog.getByRole('button', { name: 'Cancel' }).click()

@@ -1,5 +1,6 @@
 import type { PackageDocument } from '@dealer-esim/gateway/catalogue/packages/package-document.ts'
-import { formatMessage, locale, t } from '#strings/strings.ts'
+import { t } from '#strings/page-texts.ts'
+import { formatMessage, locale } from '#strings/strings.ts'
 
 type Networks = PackageDocument['locationNetworkList']
 

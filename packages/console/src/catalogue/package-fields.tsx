@@ -33,7 +33,7 @@ type FlagMember = {
   [Name in keyof TypedPackage]: TypedPackage[Name] extends boolean ? Name : never
 }[keyof TypedPackage]
 
-const COLUMNS = { base: 1, sm: 2, lg: 3 }
+const COLUMNS = { base: 1, sm: 2 }
 /** The number of codes rendered at a time: the rest are found by typing. */
 const LOCATIONS_SHOWN = 60
 

@@ -1,6 +1,7 @@
 import type { PackageDocument } from '@dealer-esim/gateway/catalogue/packages/package-document.ts'
 import { formatMoneyInput, parseMoneyInput } from '#parts/form-values.ts'
-import { formatMessage, t } from '#strings/strings.ts'
+import { t } from '#strings/page-texts.ts'
+import { formatMessage } from '#strings/strings.ts'
 import { networksText, parseNetworks } from './networks.ts'
 
 /** A package as its form holds it: values as typed. */

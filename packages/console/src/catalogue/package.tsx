@@ -1,21 +1,26 @@
 import type { PackageDetail } from '@dealer-esim/gateway/http/console/catalogue-packages.ts'
-import { Alert, Button, Fieldset, Group, Stack } from '@mantine/core'
+import { Alert, Button, Fieldset, Group, Stack, Text } from '@mantine/core'
 import { useNavigate, useParams } from '@tanstack/react-router'
-import { type FormEvent, type ReactNode, useState } from 'react'
+import { type FormEvent, type ReactNode, useEffect, useState } from 'react'
 import type { ApiError } from '#api/call-api.ts'
 import { useApi, useChange } from '#api/use-api.ts'
+import { MoreMenu, Record, StateSentence } from '#design/record.tsx'
+import { ChangeDialog } from '#parts/dialog.tsx'
 import { fieldErrors } from '#parts/form-values.ts'
 import { ErrorText, LoadError, Loading } from '#parts/load-states.tsx'
-import { Page, Tabs } from '#parts/page.tsx'
+import { Card, Page, Tabs } from '#parts/page.tsx'
 import { UnsavedWarning } from '#parts/unsaved.tsx'
-import { Status } from '#parts/values.tsx'
+import { Amount, Facts, Hint, Status, type StatusTone, TextLink, Timestamp } from '#parts/values.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
-import { t } from '#strings/strings.ts'
+import { t } from '#strings/page-texts.ts'
+import { formatMessage } from '#strings/strings.ts'
+import { supplierPage } from '#suppliers/supplier-paths.ts'
 import { CATALOGUE, packagePath, packagePricesPath } from './catalogue-paths.ts'
 import { Flag } from './flags/flag.tsx'
 import { PackageFields } from './package-fields.tsx'
 import { differs, newPackage, parsePackage, type TypedPackage, typedPackage } from './package-form.ts'
 import { locationOf, packageTitleText } from './package-title.ts'
+import { formatMargin } from './price-rows.tsx'
 
 const BACK = { to: CATALOGUE, label: t.catalogue.title }
 
@@ -29,32 +34,47 @@ export function AddPackagePage() {
 
 export function PackagePage() {
   const { packageCode } = useParams({ strict: false }) as { packageCode: string }
-  const path = packagePath(packageCode)
-  const { data, error, refetch } = useApi<PackageDetail>(path)
+  const { data, error, refetch } = useApi<PackageDetail>(packagePath(packageCode))
+  const [isTyped, setIsTyped] = useState(false)
   if (error && !data) return <LoadError error={error} retry={refetch} />
   if (!data) return <Loading />
   return (
-    <PackageFrame packageCode={packageCode} detail={data}>
-      <LoadedForm key={packageCode} detail={data} reload={refetch} />
+    <PackageFrame packageCode={packageCode} detail={data} isTyped={isTyped}>
+      <Record rail={<Rail detail={data} />}>
+        <LoadedForm key={packageCode} detail={data} isTyped={isTyped} onTyped={setIsTyped} reload={refetch} />
+      </Record>
     </PackageFrame>
   )
 }
 
-/** Heading and tabs of a package's pages. */
-export function PackageFrame(props: { packageCode: string; detail: PackageDetail | undefined; children: ReactNode }) {
-  const { packageCode, detail, children } = props
+interface FrameProps {
+  packageCode: string
+  detail: PackageDetail | undefined
+  /** Its form has input that is not saved. */
+  isTyped?: boolean
+  children: ReactNode
+}
+
+/** Heading, state and tabs of a package's pages. */
+export function PackageFrame({ packageCode, detail, isTyped = false, children }: FrameProps) {
+  const me = useSession()
+  const [isEnding, setIsEnding] = useState(false)
+  const isOnSale = detail?.package.status === 'ON_SALE'
+  const takeOff = { label: t.catalogue.offSale, isDangerous: true, disabled: isTyped, onClick: () => setIsEnding(true) }
   return (
     <Page
       title={detail ? packageTitleText(detail.package.name) : packageCode}
-      description={
-        <Group gap="xs">
-          {detail && <Flag locationCode={locationOf(detail.package.locationCodes)} />}
+      back={BACK}
+      picture={detail && <Flag locationCode={locationOf(detail.package.locationCodes)} />}
+      mark={
+        <>
           <span className="mono">{packageCode}</span>
           {detail && <Status status={detail.package.status} />}
-        </Group>
+        </>
       }
-      back={BACK}
+      actions={<MoreMenu actions={isOnSale && canOperate(me) ? [takeOff] : []} />}
     >
+      {detail && <PackageState detail={detail} isTyped={isTyped} />}
       <Tabs
         label={t.package.title}
         items={[
@@ -63,17 +83,112 @@ export function PackageFrame(props: { packageCode: string; detail: PackageDetail
         ]}
       />
       {children}
+      {isEnding && (
+        <ChangeDialog
+          title={`${t.catalogue.offSale}: ${packageCode}`}
+          onClose={() => setIsEnding(false)}
+          submit={t.catalogue.offSale}
+          danger
+          success={t.package.saved}
+          request={() => saleOf(packageCode, false)}
+        >
+          <Text size="sm">{t.package.offSaleText}</Text>
+        </ChangeDialog>
+      )}
     </Page>
   )
 }
 
+function saleOf(packageCode: string, onSale: boolean) {
+  return { method: 'POST', path: '/packages/sale', body: { packageCodes: [packageCode], onSale } } as const
+}
+
+/** Whether dealers can order the package, and the button that puts it on sale. */
+function PackageState({ detail, isTyped }: { detail: PackageDetail; isTyped: boolean }) {
+  const me = useSession()
+  const change = useChange({ success: t.package.saved })
+  const state = stateOf(detail)
+  const { title, text } = t.package.states[state]
+  const isOffered = state === 'offSale' && canOperate(me)
+  return (
+    <StateSentence
+      tone={TONES[state]}
+      title={title}
+      text={isOffered && isTyped ? t.package.saveFirst : text}
+      actions={
+        isOffered && (
+          <Button
+            disabled={isTyped}
+            loading={change.isPending}
+            onClick={() => change.mutate(saleOf(detail.package.packageCode, true))}
+          >
+            {t.catalogue.onSale}
+          </Button>
+        )
+      }
+    />
+  )
+}
+
+const TONES = { onSale: 'ok', noPrice: 'warn', noMoney: 'bad', offSale: 'off' } as const satisfies Record<
+  string,
+  StatusTone
+>
+
+function stateOf({ package: { status }, lacksMoney, listPrices }: PackageDetail): keyof typeof TONES {
+  if (status !== 'ON_SALE') return 'offSale'
+  if (lacksMoney) return 'noMoney'
+  return listPrices.length === 0 ? 'noPrice' : 'onSale'
+}
+
+/** What the package costs and earns, and who delivers it. */
+function Rail({ detail: { package: item, listPrices, revision } }: { detail: PackageDetail }) {
+  return (
+    <>
+      <Card title={t.package.listPrices}>
+        {listPrices.length === 0 && <Hint>{t.package.noListPrices}</Hint>}
+        <Facts
+          cols={1}
+          items={listPrices.map(({ currencyCode: currency, price, cost }) => [
+            currency,
+            <>
+              <Amount value={price} currency={currency} />
+              {cost !== null && (
+                <Text size="xs" c="dimmed">
+                  {formatMessage(t.package.margin, { amount: formatMargin(price, cost, currency) })}
+                </Text>
+              )}
+            </>,
+          ])}
+        />
+        <TextLink to={packagePricesPath(item.packageCode)}>{t.package.buyers}</TextLink>
+      </Card>
+      <Card title={t.catalogue.suppliers}>
+        {item.suppliers.map(({ supplier, productCode }) => (
+          <Text key={`${supplier} ${productCode}`} size="sm" component="div">
+            <TextLink to={supplierPage(supplier)}>{supplier}</TextLink> <span className="mono">{productCode}</span>
+          </Text>
+        ))}
+        {item.suppliers.length === 0 && <Hint>{t.package.statusHint}</Hint>}
+        <Facts cols={1} items={[[t.common.updated, <Timestamp key="u" time={revision} />]]} />
+      </Card>
+    </>
+  )
+}
+
 /**
- * Keeps the revision that the form was filled from. A later refresh neither replaces what was typed nor overwrites another
- * person's change.
+ * Keeps the revision that the form was filled from while something is typed: a later refresh neither replaces it nor overwrites
+ * another person's change.
  */
-function LoadedForm(props: { detail: PackageDetail; reload(): Promise<{ data?: PackageDetail | undefined }> }) {
-  const { detail, reload } = props
+function LoadedForm(props: {
+  detail: PackageDetail
+  isTyped: boolean
+  onTyped(isTyped: boolean): void
+  reload(): Promise<{ data?: PackageDetail | undefined }>
+}) {
+  const { detail, isTyped, onTyped, reload } = props
   const [filled, setFilled] = useState(detail)
+  if (!isTyped && filled.revision !== detail.revision) setFilled(detail)
   return (
     <PackageForm
       key={filled.revision}
@@ -85,6 +200,7 @@ function LoadedForm(props: { detail: PackageDetail; reload(): Promise<{ data?: P
         if (data) setFilled(data)
       }}
       onRefused={() => void reload()}
+      onTyped={onTyped}
       isStale={detail.revision !== filled.revision}
     />
   )
@@ -101,9 +217,11 @@ interface PackageFormProps {
   onRefused?(): void
   /** Fills in the form again. */
   onReload?(): Promise<void>
+  onTyped?(isTyped: boolean): void
 }
 
-function PackageForm({ initial, packageCode, revision, isStale = false, onRefused, onReload }: PackageFormProps) {
+function PackageForm(props: PackageFormProps) {
+  const { initial, packageCode, revision, isStale = false, onRefused, onReload, onTyped } = props
   const me = useSession()
   const navigate = useNavigate()
   const [before] = useState(initial)
@@ -113,6 +231,8 @@ function PackageForm({ initial, packageCode, revision, isStale = false, onRefuse
   const save = useChange({ success: packageCode === undefined ? t.package.added : t.package.saved, quiet: true })
   const isNew = packageCode === undefined
   const isChangedElsewhere = isStale && !save.isPending && !isSaved
+  const isTyped = !isSaved && differs(typed, before)
+  useEffect(() => onTyped?.(isTyped), [onTyped, isTyped])
 
   function submit(event: FormEvent<HTMLFormElement>) {
     event.preventDefault()
@@ -138,9 +258,9 @@ function PackageForm({ initial, packageCode, revision, isStale = false, onRefuse
   }
 
   return (
-    <UnsavedWarning changed={!isSaved && differs(typed, before)}>
+    <UnsavedWarning changed={isTyped}>
       <form onSubmit={submit} noValidate>
-        <Fieldset variant="unstyled" disabled={!canOperate(me)}>
+        <Fieldset variant="unstyled" m={0} disabled={!canOperate(me)}>
           <Stack gap="lg">
             {isChangedElsewhere && <StaleAlert onReload={onReload} />}
             <PackageFields typed={typed} onChange={setTyped} errors={errors} isNew={isNew} />
@@ -148,7 +268,7 @@ function PackageForm({ initial, packageCode, revision, isStale = false, onRefuse
               <ErrorText>{Object.keys(errors).length > 0 ? t.package.hasErrors : save.error.message}</ErrorText>
             )}
             {canOperate(me) && (
-              <Group>
+              <Group className="save-bar">
                 <Button type="submit" loading={save.isPending}>
                   {isNew ? t.package.add : t.common.save}
                 </Button>

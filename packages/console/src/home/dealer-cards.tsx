@@ -35,7 +35,8 @@ export function DealerCards({ tenantId, data }: { tenantId: string; data: Dashbo
   )
 }
 
-function BalanceCard({ tenantId, data }: { tenantId: string; data: Dashboard }) {
+/** A dealer's money, and how long it lasts. */
+export function BalanceCard({ tenantId, data }: { tenantId: string; data: Dashboard }) {
   const { data: wallet } = useApi<WalletView>(`/tenants/${tenantId}/wallet`, {}, { refreshMs: REFRESH_MS })
   if (!wallet) return <Card title={t.wallet.balance}>{t.common.loading}</Card>
   const { balance, creditLimit, currencyCode: currency, lowBalanceThreshold } = wallet
@@ -92,7 +93,8 @@ function spendPerDay(data: Dashboard, currency: string): number[] {
   return data.days.map((day) => of.get(day) ?? 0)
 }
 
-function EndpointHealth({ tenantId, data }: { tenantId: string; data: Dashboard }) {
+/** The state of a dealer's endpoint, and the share of its events that arrived. */
+export function EndpointHealth({ tenantId, data }: { tenantId: string; data: Dashboard }) {
   const { data: endpoint } = useApi<EndpointView>(`/tenants/${tenantId}/endpoint`)
   if (!endpoint) return <Card title={t.dashboard.endpoint}>{t.common.loading}</Card>
   const { color, text } = endpointState(endpoint)

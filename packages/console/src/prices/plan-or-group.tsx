@@ -4,6 +4,7 @@ import { useNavigate } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useState } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'
+import type { MoreAction } from '#design/record.tsx'
 import { DealerSelect } from '#parts/dealer-filter.tsx'
 import { ChangeDialog } from '#parts/dialog.tsx'
 import { Card } from '#parts/page.tsx'
@@ -67,22 +68,22 @@ export function NameDialog({ kind, renamed, onClose }: { kind: Kind; renamed?: s
   )
 }
 
-/** Renames and deletes a plan or a group. */
-export function NameActions({ kind, name }: { kind: Kind; name: string }) {
+/** Renaming and deletion of a plan or a group, for its menu. */
+export function useNameActions(kind: Kind, name: string): { more: MoreAction[]; dialog: ReactNode } {
   const [open, setOpen] = useState<'rename' | 'delete'>()
   const close = () => setOpen(undefined)
-  return (
-    <>
-      <Button variant="default" onClick={() => setOpen('rename')}>
-        {t.prices.rename}
-      </Button>
-      <Button variant="default" onClick={() => setOpen('delete')}>
-        {t.prices.delete}
-      </Button>
-      {open === 'rename' && <NameDialog kind={kind} renamed={name} onClose={close} />}
-      {open === 'delete' && <Delete kind={kind} name={name} onClose={close} />}
-    </>
-  )
+  return {
+    more: [
+      { label: t.prices.rename, onClick: () => setOpen('rename') },
+      { label: t.prices.delete, isDangerous: true, onClick: () => setOpen('delete') },
+    ],
+    dialog: (
+      <>
+        {open === 'rename' && <NameDialog kind={kind} renamed={name} onClose={close} />}
+        {open === 'delete' && <Delete kind={kind} name={name} onClose={close} />}
+      </>
+    ),
+  }
 }
 
 function Delete({ kind, name, onClose }: { kind: Kind; name: string; onClose(): void }) {

@@ -3,13 +3,14 @@ import { Button, Text } from '@mantine/core'
 import { useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useApi } from '#api/use-api.ts'
+import { MoreMenu } from '#design/record.tsx'
 import { ChangeDialog } from '#parts/dialog.tsx'
 import { LoadError, Loading } from '#parts/load-states.tsx'
 import { Card, Page } from '#parts/page.tsx'
 import { TextLink } from '#parts/values.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/page-texts.ts'
-import { AssignedDealers, apiPath, NameActions } from './plan-or-group.tsx'
+import { AssignedDealers, apiPath, useNameActions } from './plan-or-group.tsx'
 import { PlanField } from './price-assignment.tsx'
 import { GROUPS, planPath } from './price-paths.ts'
 
@@ -18,13 +19,14 @@ export function PriceGroupPage() {
   const { groupName = '' } = useParams({ strict: false }) as { groupName?: string }
   const { data, error, refetch } = useApi<GroupDetail>(apiPath('group', groupName))
   const [choosing, setChoosing] = useState(false)
+  const { more, dialog } = useNameActions('group', groupName)
   if (error && !data) return <LoadError error={error} retry={refetch} />
   if (!data) return <Loading />
   return (
     <Page
       title={data.groupName}
       back={{ to: GROUPS, label: t.prices.tabs.groups }}
-      actions={canOperate(me) && <NameActions kind="group" name={data.groupName} />}
+      actions={<MoreMenu actions={canOperate(me) ? more : []} />}
     >
       <Card
         title={t.prices.plan}
@@ -43,6 +45,7 @@ export function PriceGroupPage() {
         )}
       </Card>
       <AssignedDealers kind="group" name={data.groupName} list={data} />
+      {dialog}
       {choosing && <ChoosePlan group={data} onClose={() => setChoosing(false)} />}
     </Page>
   )

@@ -4,19 +4,23 @@ import { Button, Text, TextInput } from '@mantine/core'
 import { useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useApi } from '#api/use-api.ts'
+import { MoreMenu, Record, StateSentence } from '#design/record.tsx'
 import { useList } from '#lists/use-list.ts'
 import { ChangeDialog } from '#parts/dialog.tsx'
 import { SearchBox } from '#parts/filters.tsx'
+import { formatCount } from '#parts/format.ts'
 import { actionsColumn } from '#parts/list-columns.tsx'
 import { LoadError, Loading } from '#parts/load-states.tsx'
 import { Card, Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
+import { Facts, Hint, type StatusTone, TextLink } from '#parts/values.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/page-texts.ts'
-import { AssignedDealers, apiPath, NameActions } from './plan-or-group.tsx'
+import { formatMessage, locale } from '#strings/strings.ts'
+import { AssignedDealers, apiPath, useNameActions } from './plan-or-group.tsx'
 import { packagesText, validityText, valueText } from './plan-rule-text.ts'
-import { PLANS } from './price-paths.ts'
+import { groupPath, PLANS } from './price-paths.ts'
 import { RemoveRule } from './remove-rule.tsx'
 import { RuleDialog } from './rule-dialog.tsx'
 
@@ -29,56 +33,96 @@ export function PricePlanPage() {
   const list = useList<PlanRule>(`${path}/rules`, 'rules', { packageCode })
   const [open, setOpen] = useState<'rule' | 'displayName'>()
   const close = () => setOpen(undefined)
+  const naming = useNameActions('plan', planName)
   if (error && !data) return <LoadError error={error} retry={refetch} />
   if (!data) return <Loading />
   const changes = canOperate(me)
+  const more = [{ label: t.prices.displayName, onClick: () => setOpen('displayName') }, ...naming.more]
   return (
     <Page
       title={data.displayName ?? data.planName}
-      description={descriptionOf(data)}
       back={{ to: PLANS, label: t.prices.plans }}
-      actions={
-        changes && (
-          <>
-            <Button variant="default" onClick={() => setOpen('displayName')}>
-              {t.prices.displayName}
-            </Button>
-            <NameActions kind="plan" name={data.planName} />
-          </>
-        )
-      }
+      mark={data.displayName !== null && <span className="mono">{data.planName}</span>}
+      actions={<MoreMenu actions={changes ? more : []} />}
     >
-      <Card
-        title={t.prices.rules}
+      <StateSentence
+        {...stateOf(data)}
         actions={changes && <Button onClick={() => setOpen('rule')}>{t.prices.setRule}</Button>}
-      >
-        <List<PlanRule>
-          label={t.prices.rules}
-          list={list}
-          name="price-rules"
-          search={<SearchBox name="packageCode" label={t.prices.package} />}
-          idOf={(row) => `${packagesText(row)} ${row.currencyCode ?? ''} ${row.validFrom ?? ''}`.trim()}
-          empty={
-            packageCode ? { title: t.prices.noMatchingRules } : { title: t.prices.noRules, text: t.prices.noRulesText }
-          }
-          columns={[
-            { accessor: 'packages', title: t.prices.packages, render: packagesText },
-            { accessor: 'value', title: t.prices.value, textAlign: 'right', render: valueText },
-            { accessor: 'validity', title: t.prices.validity, render: (row) => validityText(row) ?? t.prices.always },
-            actionsColumn((row) => <RemoveRule planName={data.planName} rule={row} />, { hidden: !changes }),
-          ]}
-        />
-      </Card>
-      <AssignedDealers kind="plan" name={data.planName} list={data} />
+      />
+      <Record rail={<Rail plan={data} />}>
+        <Card title={t.prices.rules}>
+          <List<PlanRule>
+            label={t.prices.rules}
+            list={list}
+            name="price-rules"
+            search={<SearchBox name="packageCode" label={t.prices.package} />}
+            idOf={(row) => `${packagesText(row)} ${row.currencyCode ?? ''} ${row.validFrom ?? ''}`.trim()}
+            empty={
+              packageCode
+                ? { title: t.prices.noMatchingRules }
+                : { title: t.prices.noRules, text: t.prices.noRulesText }
+            }
+            columns={[
+              { accessor: 'packages', title: t.prices.packages, render: packagesText },
+              { accessor: 'value', title: t.prices.value, textAlign: 'right', width: 240, render: valueText },
+              { accessor: 'validity', title: t.prices.validity, render: (row) => validityText(row) ?? t.prices.always },
+              actionsColumn((row) => <RemoveRule planName={data.planName} rule={row} />, {
+                hidden: !changes,
+                width: 100,
+              }),
+            ]}
+          />
+        </Card>
+      </Record>
+      {naming.dialog}
       {open === 'rule' && <RuleDialog planName={data.planName} onClose={close} />}
       {open === 'displayName' && <DisplayNameDialog plan={data} onClose={close} />}
     </Page>
   )
 }
 
-function descriptionOf({ planName, displayName, groupNames }: PlanDetail): string | undefined {
-  const groups = groupNames.length > 0 ? `${t.prices.tabs.groups}: ${groupNames.join(', ')}` : undefined
-  return [displayName === null ? undefined : planName, groups].filter(Boolean).join(' · ') || undefined
+/** Whose prices the plan decides. */
+function stateOf({ ruleCount, tenantCount, groupNames }: PlanDetail): {
+  tone: StatusTone
+  title: string
+  text: string
+} {
+  const { used, unused, noRules, dealers, groups } = t.prices.planStates
+  if (ruleCount === 0) return { tone: 'off', title: noRules, text: t.prices.noRulesText }
+  const users = [
+    ...(tenantCount > 0 ? [formatMessage(dealers, { count: tenantCount })] : []),
+    ...(groupNames.length > 0 ? [formatMessage(groups, { count: groupNames.length })] : []),
+  ]
+  if (users.length === 0) return { tone: 'off', ...unused }
+  return { tone: 'ok', title: formatMessage(used.title, { users: conjunction.format(users) }), text: used.text }
+}
+
+const conjunction = new Intl.ListFormat(locale)
+
+function Rail({ plan }: { plan: PlanDetail }) {
+  return (
+    <>
+      <AssignedDealers kind="plan" name={plan.planName} list={plan} />
+      <Card title={t.prices.tabs.groups}>
+        {plan.groupNames.length === 0 && <Hint>{t.prices.noGroupOnPlan}</Hint>}
+        {plan.groupNames.map((name) => (
+          <TextLink key={name} to={groupPath(name)}>
+            {name}
+          </TextLink>
+        ))}
+      </Card>
+      <Card title={t.common.details}>
+        <Facts
+          cols={1}
+          items={[
+            [t.prices.name, plan.planName],
+            [t.prices.displayName, plan.displayName],
+            [t.prices.rules, formatCount(plan.ruleCount)],
+          ]}
+        />
+      </Card>
+    </>
+  )
 }
 
 function DisplayNameDialog({ plan, onClose }: { plan: PlanDetail; onClose(): void }) {

@@ -20,6 +20,7 @@ const PAGE_SECTIONS = {
   exchangeRates: [],
   explorer: ['title'],
   operatorSettings: ['title'],
+  package: ['add'],
   payments: ['title'],
   people: ['title', 'name'],
   prices: ['title', 'tabs'],

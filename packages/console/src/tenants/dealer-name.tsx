@@ -4,10 +4,16 @@ import { initials, tintOf } from './initials.ts'
 export function DealerName({ name }: { name: string }) {
   return (
     <span className="dealer-name" title={name} data-from-gateway>
-      <span className="initials" data-tint={tintOf(name)} aria-hidden="true">
-        {initials(name)}
-      </span>
+      <DealerInitials name={name} />
       <span>{name}</span>
+    </span>
+  )
+}
+
+export function DealerInitials({ name }: { name: string }) {
+  return (
+    <span className="initials" data-tint={tintOf(name)} data-from-gateway aria-hidden="true">
+      {initials(name)}
     </span>
   )
 }

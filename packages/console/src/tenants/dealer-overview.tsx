@@ -1,11 +1,12 @@
 import type { Dashboard } from '@dealer-esim/gateway/http/console/home/dashboard.ts'
 import type { SalesReport } from '@dealer-esim/gateway/http/console/sales.ts'
 import type { TenantActivity, TenantDetail } from '@dealer-esim/gateway/http/console/tenants/tenants.ts'
-import { Anchor, Button, Group, SimpleGrid } from '@mantine/core'
+import { Anchor, Button, Group } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useApi } from '#api/use-api.ts'
-import { DealerCards, LatestOrders } from '#home/dealer-cards.tsx'
+import { Record } from '#design/record.tsx'
+import { BalanceCard, EndpointHealth, LatestOrders } from '#home/dealer-cards.tsx'
 import { formatCount, formatPercent } from '#parts/format.ts'
 import { Card } from '#parts/page.tsx'
 import { Amount, Copyable, Facts, Timestamp } from '#parts/values.tsx'
@@ -20,23 +21,27 @@ import { DealerNotes } from './notes.tsx'
 
 const DAYS = 30
 
-/** A dealer at a glance, for operators: its money, endpoint, sales with margin, orders and settings. */
+/** A dealer at a glance, for operators: its sales with margin and its orders; beside them its money, endpoint and settings. */
 export function DealerOverview() {
   const me = useSession()
   const { data: tenant, tenantId } = useTenant()
   const { data } = useApi<Dashboard>('/dashboard', { tenantId, days: DAYS })
   if (!tenant) return null
   return (
-    <>
-      {data && <DealerCards tenantId={tenantId} data={data} />}
+    <Record
+      rail={
+        <>
+          {data && <BalanceCard tenantId={tenantId} data={data} />}
+          {data && <EndpointHealth tenantId={tenantId} data={data} />}
+          {data && <Activity tenantId={tenantId} data={data} />}
+          <Details tenant={tenant} />
+        </>
+      }
+    >
       <DealerSales tenantId={tenantId} />
-      <SimpleGrid cols={{ base: 1, lg: 2 }}>
-        <LatestOrders tenantId={tenantId} />
-        {data && <Activity tenantId={tenantId} data={data} />}
-      </SimpleGrid>
-      <Details tenant={tenant} />
+      <LatestOrders tenantId={tenantId} />
       {isOperator(me) && <DealerNotes tenantId={tenantId} />}
-    </>
+    </Record>
   )
 }
 
@@ -67,7 +72,7 @@ function Activity({ tenantId, data }: { tenantId: string; data: Dashboard }) {
   return (
     <Card title={t.dealers.activity}>
       <Facts
-        cols={2}
+        cols={1}
         items={[
           [t.dealers.lastCall, <Timestamp key="c" time={activity?.lastCallAt} format="relative" />],
           [t.dealers.lastOrder, <Timestamp key="o" time={activity?.lastOrderAt} format="relative" />],
@@ -109,7 +114,7 @@ function Details({ tenant }: { tenant: TenantDetail }) {
         </Group>
       }
     >
-      <Facts items={items.filter(([, value]) => value !== null && value !== '')} />
+      <Facts cols={1} items={items.filter(([, value]) => value !== null && value !== '')} />
     </Card>
   )
 }

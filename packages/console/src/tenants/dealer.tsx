@@ -12,6 +12,7 @@ import { Page, Tabs } from '#parts/page.tsx'
 import { Status } from '#parts/values.tsx'
 import { canOperate, isOperator, useSession } from '#people/sign-in/session.ts'
 import { formatMessage, t } from '#strings/strings.ts'
+import { DealerInitials } from './dealer-name.tsx'
 import { ViewAsDealer } from './view-as-dealer.tsx'
 
 /** The dealer of the current URL. */
@@ -33,6 +34,7 @@ export function DealerPage() {
     <Page
       title={data.clientName}
       back={{ to: '/tenants', label: t.dealers.title }}
+      picture={<DealerInitials name={data.clientName} />}
       mark={<Status status={data.status} />}
       actions={<MoreMenu actions={more} />}
     >

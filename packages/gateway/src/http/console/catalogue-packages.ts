@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox'
 import { type Buyer, getBuyer, type Snapshot } from '#catalogue/catalogue.ts'
 import { type PackageDocument, packageDocumentSchema } from '#catalogue/packages/package-document.ts'
 import { putPackages } from '#catalogue/packages/put-packages.ts'
-import { getPackage } from '#catalogue/packages/read-packages.ts'
+import { findLackingMoney, getPackage } from '#catalogue/packages/read-packages.ts'
 import { cheapestCost, type Explanation, explainPrice, type PriceStep } from '#catalogue/prices/explain-price.ts'
 import { ruleDetails } from '#catalogue/prices/price-plans.ts'
 import { isUsableIn } from '#suppliers/supplier-registry.ts'
@@ -17,6 +17,7 @@ import { rule } from './prices/plan-rule.ts'
 export interface PackageDetail {
   package: PackageDocument
   revision: string
+  lacksMoney: boolean
   listPrices: Static<typeof pricedRow>[]
 }
 
@@ -79,10 +80,16 @@ export const packageRoutes: Route[] = [
     access: OPERATORS,
     summary: 'A package with everything that operators can edit, and its revision',
     params,
-    answer: Type.Object({ package: packageDocumentSchema, revision: time(), listPrices: Type.Array(pricedRow) }),
-    async handle({ deps }, { params }) {
-      const { document, revision } = await getPackage(deps.db, params.packageCode)
-      return { package: document, revision, listPrices: await listPricesOf(deps, params.packageCode) }
+    answer: Type.Object({
+      package: packageDocumentSchema,
+      revision: time(),
+      lacksMoney: Type.Boolean({ description: 'Not sold: the operator’s account at each supplier is out of funds' }),
+      listPrices: Type.Array(pricedRow),
+    }),
+    async handle({ deps }, { params: { packageCode } }) {
+      const { document, revision } = await getPackage(deps.db, packageCode)
+      const lacksMoney = (await findLackingMoney(deps.db, [packageCode])).has(packageCode)
+      return { package: document, revision, lacksMoney, listPrices: await listPricesOf(deps, packageCode) }
     },
   }),
   route({

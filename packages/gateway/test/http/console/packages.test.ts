@@ -1,3 +1,4 @@
+import sql from 'sql-template-tag'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { SYSTEM } from '#platform/audit/audit.ts'
 import { addSupplier, pauseSupplier } from '#suppliers/manage-suppliers.ts'
@@ -129,6 +130,18 @@ describe('margins', () => {
     await pause('second', false)
     const current = (await operator.call('GET', '/packages/JP_1_7')).body.revision
     await change('PUT', '/packages/JP_1_7', { revision: current, package: { prices: JAPAN.prices } })
+  })
+})
+
+describe('a package on sale', () => {
+  it('says that it is not sold while its suppliers are out of funds', async () => {
+    const lacksMoney = async () => (await operator.call('GET', '/packages/JP_1_7')).body.lacksMoney
+    const set = (lacks: boolean) =>
+      testbed.deps.db.query(sql`update packages set lacks_money = ${lacks} where package_code = 'JP_1_7'`)
+    expect(await lacksMoney()).toBe(false)
+    await set(true)
+    expect(await lacksMoney()).toBe(true)
+    await set(false)
   })
 })
 

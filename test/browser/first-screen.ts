@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { DESKTOP, PHONE, transitionsEnd } from './console-tour.ts'
 
-const LIST_SIZES = [
+const SIZES = [
   { width: 1280, height: 720, rows: 10 },
   { width: 1440, height: 900, rows: 10 },
   { ...PHONE, rows: 6 },
@@ -11,14 +11,27 @@ const LIST_SIZES = [
  * What is wrong with the list of a page: too little room for rows before anybody scrolls, or something that is cut. Leaves the page on a
  * desktop.
  */
-export async function listFaults(page: Page): Promise<string[]> {
+export function listFaults(page: Page): Promise<string[]> {
+  return faultsAtEachSize(page, async ({ rows }) => {
+    const list = await page.locator('main .list').first().evaluate(measureList)
+    return [...(list.rows < rows ? [`${list.rows} rows`] : []), ...list.cut.map((column) => `${column} is cut`)]
+  })
+}
+
+/** What is wrong with the page of a record: its state or its main action is not in view before anybody scrolls, or it has no rail. */
+export function recordFaults(page: Page): Promise<string[]> {
+  return faultsAtEachSize(page, () => page.evaluate(measureRecord))
+}
+
+async function faultsAtEachSize(
+  page: Page,
+  faultsAt: (size: (typeof SIZES)[number]) => Promise<string[]>,
+): Promise<string[]> {
   const faults: string[] = []
-  for (const { rows, ...size } of LIST_SIZES) {
+  for (const size of SIZES) {
     await page.setViewportSize(size)
     await transitionsEnd(page)
-    const list = await page.locator('main .list').first().evaluate(measureList)
-    if (list.rows < rows) faults.push(`at ${size.width}: ${list.rows} rows`)
-    faults.push(...list.cut.map((column) => `at ${size.width}: ${column} is cut`))
+    faults.push(...(await faultsAt(size)).map((fault) => `at ${size.width}: ${fault}`))
   }
   await page.setViewportSize(DESKTOP)
   return faults
@@ -42,4 +55,19 @@ function measureList(list: Element): { rows: number; cut: string[] } {
       cut.push('a name without an ellipsis')
   }
   return { rows: Math.floor(room / Math.max(...rows.map(({ height }) => height))), cut: [...new Set(cut)] }
+}
+
+function measureRecord(): string[] {
+  scrollTo(0, 0)
+  const foot = document.querySelector('.mantine-AppShell-footer')?.getBoundingClientRect().height ?? 0
+  const isInView = (part: Element) => {
+    const { bottom, height } = part.getBoundingClientRect()
+    return height > 0 && bottom <= innerHeight - foot
+  }
+  const shown = (selector: string) => [...document.querySelectorAll(`main ${selector}`)].filter(isInView)
+  return [
+    ...(shown('.state-text > p').some(({ textContent }) => textContent) ? [] : ['no state']),
+    ...(shown(':is(.state-actions, .save-bar, .ticket) :is(a, button)').length > 0 ? [] : ['no action']),
+    ...(document.querySelector('main .record > .record-rail') ? [] : ['no rail']),
+  ]
 }

@@ -103,7 +103,7 @@ function saleOf(packageCode: string, onSale: boolean) {
   return { method: 'POST', path: '/packages/sale', body: { packageCodes: [packageCode], onSale } } as const
 }
 
-/** Whether dealers can order the package, and the button that puts it on sale. */
+/** The state of a package on sale or not, and the button that puts it on sale. */
 function PackageState({ detail, isTyped }: { detail: PackageDetail; isTyped: boolean }) {
   const me = useSession()
   const change = useChange({ success: t.package.saved })

@@ -81,7 +81,7 @@ export function PricePlanPage() {
   )
 }
 
-/** Whose prices the plan decides. */
+/** The dealers and groups whose prices the plan decides, as a sentence. */
 function stateOf({ ruleCount, tenantCount, groupNames }: PlanDetail): {
   tone: StatusTone
   title: string

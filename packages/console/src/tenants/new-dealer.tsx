@@ -58,8 +58,8 @@ export function NewDealer({ onClose, onCreated }: { onClose(): void; onCreated(d
 }
 
 /** A field of a form: the dealer sells only in the portal, or also by programs of its own. */
-export function SellsThrough(props: { label: string; value?: TenantDetail['sellsThrough']; readOnly?: boolean }) {
-  const { label, value = 'API', readOnly = false } = props
+export function SellsThrough(props: { label: string; value?: TenantDetail['sellsThrough']; disabled?: boolean }) {
+  const { label, value = 'API', disabled = false } = props
   const data = (['PORTAL', 'API'] as const).map((one) => ({ value: one, label: t.dealers.sellsThrough[one] }))
   return (
     <SegmentedControl
@@ -67,7 +67,7 @@ export function SellsThrough(props: { label: string; value?: TenantDetail['sells
       aria-label={label}
       defaultValue={value}
       data={data}
-      readOnly={readOnly}
+      disabled={disabled}
       fullWidth
       maw={400}
     />

@@ -57,7 +57,7 @@ function Sells({ tenant }: { tenant: TenantDetail }) {
       {() => (
         <>
           <Hint>{t.settings.sellsText}</Hint>
-          <SellsThrough label={title} value={tenant.sellsThrough} readOnly={!canAdminister(me)} />
+          <SellsThrough label={title} value={tenant.sellsThrough} disabled={!canAdminister(me)} />
         </>
       )}
     </SettingsCard>

@@ -220,6 +220,25 @@ test('a reset keeps credentials and RequestIDs, and gives the twin a new wallet'
   expect((await buy(twin, 'SANDBOX_OK')).data.balanceAfter).toBe(10_000_000 - 10_000)
 })
 
+test('a twin is deleted although PostgreSQL ends the first attempt because of a deadlock', async () => {
+  const dealer = await addDealer(node.deps)
+  const twin = await addTwin(dealer)
+  await ended(twin, (await buy(twin, 'SANDBOX_OK')).data.orderNo)
+  const values = [twin.tenantId]
+  let deleting: Promise<unknown> | undefined
+  await twinsDb.tx(async (tx) => {
+    await tx.query({ text: 'select from orders where tenant_id = $1 for update', values })
+    deleting = adminJsonWith(twinCommand('delete', dealer), env())
+    await waitUntil(async () => {
+      const text = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+      return (await node.deps.db.query({ text, values: [] })).length > 0
+    })
+    await tx.query({ text: 'select from wallets where tenant_id = $1 for update', values })
+  })
+  await deleting
+  expect(await twinsDb.query({ text: 'select from wallets where tenant_id = $1', values })).toEqual([])
+})
+
 test('a deleted twin is refused, and leaves no row but its audit entries in the live schema', async () => {
   const dealer = await addDealer(node.deps)
   const twin = await addTwin(dealer)

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
+import { isContended } from '@dealer-esim/lib/postgres/errors.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import { lockWallet } from '#wallet/ledger/lock-wallets.ts'
 import { removeRows } from '../trial/remove-tenants.ts'
@@ -27,17 +28,23 @@ export async function endTwin(
 ): Promise<void> {
   const until = performance.now() + WAIT_MAX_MS
   while (performance.now() < until) {
-    const hasEnded = await db.tx(async (tx) => {
-      await lockWallet(tx, tenantId)
-      if (await lockWork(tx, tenantId)) return false
-      await removeRows(tx, [tenantId], what === 'DELETE' ? undefined : CREDENTIALS)
-      tx.send({
-        text: 'update tenant_keys set day_spent = 0, total_spent = 0 where tenant_id = $1',
-        values: [tenantId],
+    const hasEnded = await db
+      .tx(async (tx) => {
+        await lockWallet(tx, tenantId)
+        if (await lockWork(tx, tenantId)) return false
+        await removeRows(tx, [tenantId], what === 'DELETE' ? undefined : CREDENTIALS)
+        tx.send({
+          text: 'update tenant_keys set day_spent = 0, total_spent = 0 where tenant_id = $1',
+          values: [tenantId],
+        })
+        await andThen(tx)
+        return true
       })
-      await andThen(tx)
-      return true
-    })
+      .catch((error: unknown) => {
+        // A worker that settles an order locks it before the wallet, so PostgreSQL may have ended this transaction.
+        if (!isContended(error)) throw error
+        return false
+      })
     if (hasEnded) return
     await delay(POLL_MS)
   }

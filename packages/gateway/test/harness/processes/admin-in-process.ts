@@ -34,14 +34,14 @@ export async function adminWith(args: string[], env: Record<string, string>) {
 /** The JSON document printed by a command that must succeed, run with these environment variables. */
 export async function adminJsonWith<Document>(args: string[], env: Record<string, string>): Promise<Document> {
   const { code, stdout, stderr } = await adminWith([...args, '--json'], env)
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  expect({ code, stderr }, stderr).toEqual({ code: 0, stderr: '' })
   return JSON.parse(stdout)
 }
 
 /** The JSON document printed by a command that must succeed. */
 export async function adminJson(...args: string[]) {
   const { code, stdout, stderr } = await admin(...args, '--json')
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  expect({ code, stderr }, stderr).toEqual({ code: 0, stderr: '' })
   return JSON.parse(stdout)
 }
 

@@ -5,6 +5,7 @@ import {
   type MantineColorsTuple,
   type VariantColorsResolver,
 } from '@mantine/core'
+import { t } from '#strings/strings.ts'
 
 /** Every shade is the token itself, so it does not matter which shade a component asks for. */
 function shadesOf(token: string): MantineColorsTuple {
@@ -47,6 +48,7 @@ export const theme = createTheme({
     Menu: { defaultProps: { withInitialFocusPlaceholder: false } },
     Anchor: { defaultProps: { underline: 'hover' } },
     Checkbox: { defaultProps: { size: 'xs' } },
+    PasswordInput: { defaultProps: { visibilityToggleButtonProps: { 'aria-label': t.common.togglePassword } } },
   },
 })
 

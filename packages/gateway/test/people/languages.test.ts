@@ -74,6 +74,13 @@ describe('the console API answers in the language of Accept-Language', () => {
   })
 })
 
+it('the console API says in the reader’s language why a dealer’s requests need a signature', async () => {
+  const operator = await signedInAs(testbed, 'OPERATOR_ADMIN')
+  operator.window.headers['accept-language'] = CHINESE
+  const { unsignedFault } = (await operator.call('GET', `/tenants/${tenantId}`)).body
+  expect(unsignedFault).toMatch(/^未签名请求需要/)
+})
+
 describe('a mail is in the language of its reader', () => {
   it('an invitation in that of the person who invites', async () => {
     const admin = await signedInAs(testbed, 'DEALER_ADMIN', tenantId)

@@ -1,6 +1,7 @@
 import { EVENT_FORMATS } from '@dealer-esim/contract'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import Type, { type Static } from 'typebox'
+import { sentence } from '#people/languages/translate-answer.ts'
 import { resumeTenant, SELLS_THROUGH, suspendTenant } from '#tenants/change-tenant.ts'
 import { createTenant } from '#tenants/create-tenant.ts'
 import { TAG_LENGTH_MAX } from '#tenants/notes.ts'
@@ -30,7 +31,7 @@ const view = Type.Object({
   ...summary.properties,
   ipAllowlist: Type.Array(Type.String()),
   unsignedRequests: Type.Boolean({ description: 'Requests without a signature are accepted at the RT API' }),
-  unsignedFault: nullable(Type.String({ description: 'Why they cannot be accepted' })),
+  unsignedFault: nullable(sentence('Why they cannot be accepted')),
   qpsLimit: nullable(Type.Integer()),
   qpsDefault: Type.Integer({ description: 'The limit where qpsLimit is null' }),
   sellsThrough: Type.Enum(SELLS_THROUGH, {

@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { waitUntil } from '@dealer-esim/gateway/test/harness/shop.ts'
 import type { Page } from 'playwright-core'
 import { chromiumPath } from './chromium.ts'
 import { loadPage, signInAsOperator, startTestbed } from './console-testbed.ts'
@@ -13,7 +14,10 @@ import { prepareTour, type Stop, TOUR_VARIABLES, transitionsEnd, visit } from '.
 
 const WIDTHS = { desktop: { width: 1280, height: 860 }, phone: { width: 390, height: 844 } } as const
 const SCHEMES = ['light', 'dark'] as const
-const IN_DOCS = ['dashboard-light-desktop', 'order-light-desktop', 'explorer-dark-desktop', 'wallet-light-phone']
+/** Of the console's pages; the traveller's page is there too. */
+const IN_DOCS = ['dashboard-light', 'dashboard-dark', 'order-light', 'explorer-dark']
+  .map((name) => `${name}-desktop.png`)
+  .concat('wallet-light-phone.png')
 
 /** The share of the demo's one day that the charts show for each day. */
 const SHARES = [0.35, 0.4, 0.62, 0.55, 0.2, 0.28, 0.47, 0.5, 0.7, 0.66, 0.3, 0.34, 0.8, 1]
@@ -52,6 +56,7 @@ try {
     await (forStates ? takeStates(stop) : takeScreenshots(stop))
     console.log(`${String(index + 1).padStart(2)} of ${wanted.length}  ${stop.name}`)
   }
+  if (forDocs || names.includes('traveller')) await takeTravellerPage()
   close()
   console.log(`${wanted.length} pages: pictures in ${folder}${forDocs ? `, the documentation's in ${docs}` : ''}`)
 } finally {
@@ -107,12 +112,33 @@ async function takeScreenshots(stop: Stop): Promise<void> {
     for (const scheme of SCHEMES) {
       await setAppearance(page, device, scheme)
       const picture = `${name}-${scheme}-${device}.png`
-      if (forDocs && IN_DOCS.includes(`${name}-${scheme}-${device}`))
-        await page.screenshot({ path: join(docs, picture) })
+      if (forDocs && IN_DOCS.includes(picture)) await page.screenshot({ path: join(docs, picture) })
       await fitWindow(page, device)
       await page.screenshot({ path: join(folder, picture) })
     }
   }
+}
+
+/** What a traveller sees behind the link to an eSIM. */
+async function takeTravellerPage(): Promise<void> {
+  const client = testbed.client(testbed.access)
+  const { orderNo } = await client.order({
+    transactionId: 'TRAVELLER-1',
+    packageInfoList: [{ packageCode: 'JP_5_30', count: 1 }],
+  })
+  const { profileList } = await waitUntil(async () => {
+    const order = await client.query({ orderNo })
+    return order.orderStatus === 'DELIVERED' && order
+  })
+  const shareUrl = profileList[0]!.shareUrl!
+  const page = await testbed.open()
+  await page.goto(shareUrl)
+  for (const scheme of SCHEMES) {
+    await setAppearance(page, 'phone', scheme)
+    const picture = `traveller-${scheme}-phone.png`
+    await page.screenshot({ path: join(forDocs ? docs : folder, picture) })
+  }
+  await page.close()
 }
 
 /** The operator's pages before anything has been sold. */

@@ -14,7 +14,7 @@ import { prepareTour, type Stop, TOUR_VARIABLES, transitionsEnd, visit } from '.
 
 const WIDTHS = { desktop: { width: 1280, height: 860 }, phone: { width: 390, height: 844 } } as const
 const SCHEMES = ['light', 'dark'] as const
-/** Of the console's pages; the traveller's page is there too. */
+/** The pictures of console pages that the documentation shows; the traveller’s page is there too. */
 const IN_DOCS = ['dashboard-light', 'dashboard-dark', 'order-light', 'explorer-dark']
   .map((name) => `${name}-desktop.png`)
   .concat('wallet-light-phone.png')

@@ -295,7 +295,7 @@ describe.skipIf(!isBrowserAvailable())('the console’s lists in a browser', () 
     const esim = page.locator('.list [data-row]').first()
     await esim.locator('[data-phone=value]').waitFor()
     const before = "getComputedStyle(document.querySelector('[data-row] [data-phone=value]'), '::before')"
-    // The row of the page before may still be there.
+    // The previous page's row may still be shown.
     await expect.poll(() => page.evaluate(`${before}.display + ' ' + ${before}.content`)).toBe('block "Data used"')
     await expect.poll(async () => (await esim.boundingBox())?.height).toBeLessThan(80)
     await page.setViewportSize({ width: 1280, height: 800 })

@@ -75,7 +75,7 @@ export function sessionFlows(shared: SharedState): void {
     // A call that is still running would end the session on the page before the click.
     await page.locator('main[aria-busy=false]').waitFor()
     await endSession(page)
-    // Without the pointer, which cannot reach the button if a call of the page's own has ended the session there by now.
+    // Not by pointer: a background call may already have noticed the end of the session and covered the page.
     await button(page, 'Save').first().dispatchEvent('click')
     await heading(page, 'Sign in').waitFor()
     await page.keyboard.press('Escape')

@@ -27,7 +27,7 @@ it.each([
   expect(toApiError(Object.assign(new pg.DatabaseError(message, 0, 'error'), { code })).code).toBe('000002')
 })
 
-it('an answer in parts is sent whole, and nothing holds its parts afterwards', async () => {
+it('an answer in parts is sent whole, and its parts are released', async () => {
   const parts = ['{"packageList":[', '"Österreich"', ',"日本"', ']}']
   const server = createServer((_, response) => void sendAnswer(response, successAnswer('', parts), { isLast: true }))
   await once(server.listen(0, '127.0.0.1'), 'listening')

@@ -12,8 +12,8 @@ export interface TenantDeps {
 }
 
 /**
- * How a dealer sells: only in the portal, or also by programs of its own. The portal of the former hides the pages for developers.
- * Nothing else depends on it: keys of the API work in both.
+ * How a dealer sells: only in the portal, or also through the API. For PORTAL, the console hides the developer pages from the
+ * dealer's people. It restricts nothing: API keys work either way.
  */
 export const SELLS_THROUGH = ['PORTAL', 'API'] as const
 export type SellsThrough = (typeof SELLS_THROUGH)[number]

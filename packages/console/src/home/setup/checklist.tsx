@@ -18,7 +18,7 @@ const SetupDialog = lazy(() => import('./setup-dialog.tsx'))
 const STEPS = Object.keys(t.setup.steps) as StepName[]
 const REFRESH_MS = 10_000
 
-/** A dealer that sells only in the portal receives no events. */
+/** A dealer that sells only in the portal needs no webhook endpoint. */
 const stepsFor = ({ dealer }: Setup) => STEPS.filter((step) => step !== 'webhook' || dealer?.sellsThrough !== 'PORTAL')
 
 /**

@@ -7,7 +7,7 @@ import { parseWholeNumber } from '../kernel/parse-options.ts'
 
 export const SELLS_OPTION = [
   '--sells-through <portal|api>',
-  'portal: its portal hides the pages for developers; the API works all the same',
+  'portal: hide the developer pages from its people; API keys keep working',
 ] as const
 
 export const SETTING_OPTIONS = [

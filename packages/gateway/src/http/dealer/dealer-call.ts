@@ -24,7 +24,7 @@ export interface Call<Name extends OperationName> extends Admitted {
 }
 
 /**
- * The JSON of an answer, a part at a time, let go of once it is sent (`sendAnswer`). While one dealer reads pages of 250 kB without
+ * The JSON of an answer in parts, which `sendAnswer` releases. While one dealer reads pages of 250 kB without
  * a pause, the gateway takes 1 MB more memory; with each page as one text it took 163 MB.
  */
 export class JsonParts {

@@ -131,8 +131,8 @@ describe.skipIf(!canRun('the clock suite', 'faketime') || library === undefined)
   }
 
   /**
-   * The codes of requests. In about one of ten runs a process of the database crashes under the library that sets its clock: an
-   * outage like any other, so those answers may be 000002 or 000001, and the records are compared with them as well.
+   * The codes of requests. Now and then a database process crashes in the library that sets its clock. Answers may then be 000002 or
+   * 000001, as in any outage; the final comparison includes their orders.
    */
   function codesOf(sent: readonly Request[]): Set<string> {
     const hasCrashed = server.listCrashes().length > 0

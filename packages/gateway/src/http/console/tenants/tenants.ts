@@ -35,7 +35,7 @@ const view = Type.Object({
   qpsLimit: nullable(Type.Integer()),
   qpsDefault: Type.Integer({ description: 'The limit where qpsLimit is null' }),
   sellsThrough: Type.Enum(SELLS_THROUGH, {
-    description: 'PORTAL: only on the console, which then hides the pages for developers. It restricts nothing',
+    description: 'PORTAL: the console hides the developer pages from its people. API keys keep working',
   }),
   creditLimit: money(),
   dailySpendLimit: nullable(money()),

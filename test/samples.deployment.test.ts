@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -125,28 +126,29 @@ for (const language of LANGUAGES) {
 
     test.sequential('top up and cancel once, however often they are run, and wait for the result', async () => {
       const esim = new DealerEsim(gateway.credentials)
+      const own = `${language.folder}-${randomUUID()}` // the test may be tried again
       const packageInfoList = [{ packageCode: 'JP_1_7', count: 2 }]
-      await esim.order({ transactionId: `SALE-${language.folder}`, packageInfoList })
-      await esim.waitForOrder({ transactionId: `SALE-${language.folder}` })
-      const { profileList } = await esim.profiles({ transactionId: `SALE-${language.folder}` })
+      await esim.order({ transactionId: `SALE-${own}`, packageInfoList })
+      await esim.waitForOrder({ transactionId: `SALE-${own}` })
+      const { profileList } = await esim.profiles({ transactionId: `SALE-${own}` })
       const [first = '', second = ''] = profileList.map(({ esimTranNo }) => esimTranNo)
       const afterSale = (...args: string[]) => run(language, 'after-sale', args, gateway.env)
 
       for (let times = 0; times < 2; times++) {
-        const toppedUp = await afterSale('topup', first, 'JP_1_7_TOPUP', `TOPUP-${language.folder}`)
+        const toppedUp = await afterSale('topup', first, 'JP_1_7_TOPUP', `TOPUP-${own}`)
         expect(toppedUp).toMatchObject({ code: 0 })
         expect(JSON.parse(toppedUp.out).data).toMatchObject({ orderType: 'TOPUP', orderStatus: 'DELIVERED' })
-        const cancelled = await afterSale('cancel', second, `CANCEL-${language.folder}`)
+        const cancelled = await afterSale('cancel', second, `CANCEL-${own}`)
         expect(cancelled).toMatchObject({ code: 0 })
         expect(JSON.parse(cancelled.out).data).toMatchObject({ action: 'CANCEL', actionStatus: 'DONE' })
       }
-      const { profileList: after } = await esim.profiles({ transactionId: `SALE-${language.folder}` })
+      const { profileList: after } = await esim.profiles({ transactionId: `SALE-${own}` })
       const volume = profileList[0]!.totalVolume!
       expect(after.map(({ esimStatus, totalVolume }) => [esimStatus, totalVolume])).toEqual([
         ['GOT_RESOURCE', 2 * volume],
         ['CANCEL', volume],
       ])
-      const refused = await afterSale('cancel', first, `TOO-LATE-${language.folder}`)
+      const refused = await afterSale('cancel', first, `TOO-LATE-${own}`)
       expect([refused.code, JSON.parse(refused.out).code]).toEqual([1, '200002'])
     })
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -15,7 +16,7 @@ import {
 import { canRun } from '@dealer-esim/gateway/test/harness/can-run.ts'
 import { stopGateways } from '@dealer-esim/gateway/test/harness/processes/gateway-process.ts'
 import { type FakeAnswer, fakeGateway, ok, refusal, type Script } from '@dealer-esim/sdk/test/fake-gateway.ts'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { sdkModel } from '#scripts/generate/sdk-model.ts'
 import { root, startLocalGateway } from '../local-gateway.ts'
 import { type CommandName, InvalidArgument, LANGUAGES, type Thrown, typescriptDriver } from './drivers.ts'
@@ -68,19 +69,25 @@ for (const language of LANGUAGES) {
         (answer) => expect.fail(`no error, but ${JSON.stringify(answer)}`),
         (error) => error,
       )
-    /** A call to the live gateway. */
     const live = (method: string, request?: object, client: object = {}) => ({
       client: { ...credentials, ...client },
       method,
       args: request === undefined ? [] : [request],
     })
-    /** The names of orders differ by language. */
-    const id = (name: string) => `${name}-${language.name}`
+    /** The names of orders differ by attempt at a test. */
+    let attempt = ''
+    beforeEach(() => {
+      attempt = randomUUID()
+    })
+    const id = (name: string) => `${name}-${attempt}`
+    // The hook of vitest's module would wait for a test of another language, which runs at the same time.
+    const opened: { close(): unknown }[] = []
+    afterAll(() => Promise.all(opened.map((each) => each.close())))
     const scripted = async (script: Script) => {
       const fake = await fakeGateway(script)
-      onTestFinished(() => fake.close())
-      const { baseUrl, appKey, appSecret } = fake
-      return { seen: fake.seen, client: { baseUrl, appKey, appSecret } }
+      opened.push(fake)
+      const { seen, baseUrl, appKey, appSecret } = fake
+      return { seen, client: { baseUrl, appKey, appSecret } }
     }
     /** The members of an error; its class, in languages that have one for each. */
     const failure = (code: string, members: object = {}) => ({ members: { code, ...members } })
@@ -139,7 +146,7 @@ for (const language of LANGUAGES) {
 
     test.sequential('an order whose answers are lost is placed once, and the retry is marked as a replay', async () => {
       const proxy = await startCuttingProxy(credentials.baseUrl, 2)
-      onTestFinished(() => proxy.close())
+      opened.push(proxy)
       const request = { transactionId: id('CUT'), packageInfoList: LINES }
       const order = await run('call', live('order', request, { baseUrl: proxy.baseUrl }))
       expect(order).toMatchObject({ transactionId: id('CUT'), replayed: true })
@@ -150,7 +157,7 @@ for (const language of LANGUAGES) {
 
     test.sequential('an order without any answer can be found by the transactionId in the error', async () => {
       const proxy = await startCuttingProxy(credentials.baseUrl, Number.POSITIVE_INFINITY)
-      onTestFinished(() => proxy.close())
+      opened.push(proxy)
       const request = { transactionId: id('LOST'), packageInfoList: LINES }
       const lost = await caught('call', live('order', request, { baseUrl: proxy.baseUrl, retries: 0 }))
       expect(lost).toMatchObject(
@@ -178,7 +185,7 @@ for (const language of LANGUAGES) {
         response.on('close', () => clearInterval(timer))
       })
       await new Promise<void>((resolve) => trickling.listen(0, '127.0.0.1', resolve))
-      onTestFinished(() => void trickling.close())
+      opened.push(trickling)
       const baseUrl = `http://127.0.0.1:${(trickling.address() as AddressInfo).port}`
       const slow = { ...client, baseUrl, timeoutMs: 400, retries: 0 }
       expect(await caught('call', { client: slow, method: 'order', args: [request] })).toMatchObject(
@@ -198,7 +205,7 @@ for (const language of LANGUAGES) {
 
     test.sequential('a RequestID that something repeated is retried as a new request for the same order', async () => {
       const proxy = await startRepeatingProxy(credentials.baseUrl)
-      onTestFinished(() => proxy.close())
+      opened.push(proxy)
       const request = { transactionId: id('REPEATED'), packageInfoList: LINES }
       const order = await run('call', live('order', request, { baseUrl: proxy.baseUrl }))
       expect(order).toMatchObject({ transactionId: id('REPEATED'), replayed: true })

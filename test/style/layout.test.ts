@@ -40,6 +40,16 @@ describe('a file', () => {
   })
 })
 
+describe('a test file', () => {
+  it('that runs tests at the same time registers no hooks for whichever test vitest holds for the present one', () => {
+    const wrong = listFiles(TEST_FILE).filter((path) => {
+      const text = readLines(path).join('\n')
+      return /\.concurrent\b|concurrent: true/.test(text) && /^import .*\bonTestFinished\b/m.test(text)
+    })
+    expect(wrong).toEqual([])
+  })
+})
+
 describe('a folder', () => {
   const folders = filesByFolder()
 

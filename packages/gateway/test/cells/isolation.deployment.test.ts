@@ -72,11 +72,12 @@ afterAll(async () => {
   if (!isPossible) return
   await Promise.all([stays, stops].map((cell) => cell?.load.stop()))
   await proxy?.stop()
-  await stopGateways()
   for (const cell of [stays, stops]) {
+    await cell?.gateway.kill('SIGTERM')
     await cell?.address.close()
     await cell?.postgres.stop()
   }
+  await stopGateways() // removes the folders, also those of the databases
 })
 
 async function startCell(name: string): Promise<Cell> {

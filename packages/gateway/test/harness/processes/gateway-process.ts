@@ -76,7 +76,7 @@ export async function startUsedGateway(options: Omit<GatewayOptions, 'dataDir'> 
 /** For `afterAll`: stops all gateways of this test file and removes their temporary folders. */
 export async function stopGateways(): Promise<void> {
   await Promise.all([...running].map((gateway) => gateway.kill('SIGTERM')))
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 })
   folders.clear()
 }
 

@@ -17,7 +17,7 @@ import {
  * other things disturbs a round, so only five bad rounds in a row count. `npm run bench -- neighbours` measures all rows.
  */
 
-const ROWS = ['receipts', 'twins', 'supplier-events', 'unfinished-bodies', 'exports', 'sign-ins']
+const ROWS = ['receipts', 'twins', 'supplier-events', 'unfinished-bodies', 'sign-ins']
 const ROUNDS = 5
 const SECONDS = 2
 const RATIO_MAX = 3

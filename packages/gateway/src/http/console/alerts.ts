@@ -6,7 +6,7 @@ import { NIL_TENANT } from '#platform/audit/audit.ts'
 import { listRoutes } from './kernel/list-routes.ts'
 import { PAGE_SIZE_MAX, pageByKey } from './kernel/paging.ts'
 import { type Context, EVERY_ROLE, type Route, route, TENANT_STAFF } from './kernel/route.ts'
-import { CLOSED, done, nullable, time, uuid } from './kernel/route-schemas.ts'
+import { CLOSED, nullable, time, uuid } from './kernel/route-schemas.ts'
 
 const alert = Type.Object({
   noticeId: Type.String(),
@@ -69,11 +69,9 @@ export const alertRoutes: Route[] = [
     testMode: 'TWIN',
     summary: 'Mark alerts as read for everybody in the organisation',
     body: Type.Object({ noticeIds: Type.Array(uuid(), { minItems: 1, maxItems: PAGE_SIZE_MAX }) }, CLOSED),
-    answer: done,
     async handle({ deps, onlyTenant }, { body }) {
       const audience = onlyTenant === null ? 'OPERATOR' : 'TENANT'
       await deps.db.tx(async (tx) => markAlertsRead(tx, body.noticeIds, { tenantId: onlyTenant, audience }))
-      return {}
     },
   }),
 ]

@@ -11,7 +11,7 @@ import { countTenants, searchTenants, type TenantSort } from '#tenants/search-te
 import type { TenantSummary } from '#tenants/tenant-views.ts'
 import { listRoutes } from './kernel/list-routes.ts'
 import { type Context, OPERATORS, OPERATORS_WRITE, type Route, route } from './kernel/route.ts'
-import { CLOSED, done, line, money, nullable, time, toDate, uuid } from './kernel/route-schemas.ts'
+import { CLOSED, line, money, nullable, time, toDate, uuid } from './kernel/route-schemas.ts'
 import { rule } from './prices/plan-rule.ts'
 
 export interface PackageDetail {
@@ -98,11 +98,7 @@ export const packageRoutes: Route[] = [
     access: OPERATORS_WRITE,
     summary: 'Add a package',
     body: members,
-    answer: done,
-    async handle({ deps, by }, { body }) {
-      await putPackages(deps, [body], by, { mustBeNew: true })
-      return {}
-    },
+    handle: ({ deps, by }, { body }) => putPackages(deps, [body], by, { mustBeNew: true }),
   }),
   route({
     method: 'PUT',
@@ -111,11 +107,9 @@ export const packageRoutes: Route[] = [
     summary: 'Change a package. Refused if its revision is not the one that was read',
     params,
     body: Type.Object({ revision: time(), package: members }, CLOSED),
-    answer: done,
     async handle({ deps, by }, { params, body }) {
       const input = { ...body.package, ...params }
       await putPackages(deps, [input], by, { mustExist: true, revision: new Date(body.revision) })
-      return {}
     },
   }),
   ...listRoutes({

@@ -9,7 +9,6 @@ import { pageByKey } from './kernel/paging.ts'
 import { type Context, OPERATOR_ADMINS, OPERATORS, OPERATORS_WRITE, type Route, route } from './kernel/route.ts'
 import {
   CLOSED,
-  done,
   line,
   nullable,
   REAUTHENTICATIONS_PER_MINUTE,
@@ -102,11 +101,7 @@ export const stockBatchRoutes: Route[] = [
     summary: 'Set how many days before its codes expire a batch alerts; null: never',
     params: batchParams,
     body: Type.Object({ alertDays: nullable(Type.Integer({ minimum: 1, maximum: 365 })) }, CLOSED),
-    answer: done,
-    async handle({ deps, by }, { params, body }) {
-      await setExpiryAlert(deps, { ...params, ...body }, by)
-      return {}
-    },
+    handle: ({ deps, by }, { params, body }) => setExpiryAlert(deps, { ...params, ...body }, by),
   }),
   route({
     method: 'PUT',

@@ -10,7 +10,7 @@ import { failureOf } from './kernel/console-failures.ts'
 import { csvRoute, inOnePart } from './kernel/csv-route.ts'
 import { file, fileAnswers, toAnswers } from './kernel/file-answers.ts'
 import { type ConsoleDeps, OPERATORS, OPERATORS_WRITE, type Route, route } from './kernel/route.ts'
-import { CLOSED, done, line, nullable, time, toDate } from './kernel/route-schemas.ts'
+import { CLOSED, line, nullable, time, toDate } from './kernel/route-schemas.ts'
 
 const level = Type.Object({
   supplier: Type.String(),
@@ -59,11 +59,7 @@ export const stockRoutes: Route[] = [
     access: OPERATORS_WRITE,
     summary: 'Set below how many eSIMs an alert is created; null: never',
     body: Type.Object({ ...product, lowAt: nullable(Type.Integer({ minimum: 1, maximum: 100_000_000 })) }, CLOSED),
-    answer: done,
-    async handle({ deps, by }, { body }) {
-      await setLowStock(deps, body, by)
-      return {}
-    },
+    handle: ({ deps, by }, { body }) => setLowStock(deps, body, by),
   }),
   route({
     method: 'POST',

@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox'
 import { cancelReplay, listReplays, REPLAY_STATES, REPLAYABLE, startReplay } from '#webhooks/replay/replay.ts'
 import { createActorNaming } from './kernel/actors.ts'
 import { EVERY_ROLE, type Route, route, TENANT_STAFF } from './kernel/route.ts'
-import { CLOSED, done, nullable, tenantParams, time, uuid } from './kernel/route-schemas.ts'
+import { CLOSED, nullable, tenantParams, time, uuid } from './kernel/route-schemas.ts'
 
 const replay = Type.Object({
   replayId: Type.String(),
@@ -79,10 +79,6 @@ export const replayRoutes: Route[] = [
     testMode: 'TWIN',
     summary: 'Stop a replay. Events that are already due are still sent',
     params: Type.Object({ ...tenantParams.properties, replayId: uuid() }, CLOSED),
-    answer: done,
-    async handle({ deps, by }, { params }) {
-      await cancelReplay(deps, params.tenantId, params.replayId, by)
-      return {}
-    },
+    handle: ({ deps, by }, { params }) => cancelReplay(deps, params.tenantId, params.replayId, by),
   }),
 ]

@@ -24,7 +24,7 @@ import { resendEvent } from '#webhooks/replay/resend-event.ts'
 import { loggedHeaders } from '#webhooks/sending/delivery-attempt.ts'
 import { type ListQuery, listRoutes } from './kernel/list-routes.ts'
 import { type Context, EVERY_ROLE, type Route, route, TENANT_ADMINS, TENANT_STAFF } from './kernel/route.ts'
-import { CLOSED, done, line, nullable, orderNo, tenantParams, time, toDate, uuid } from './kernel/route-schemas.ts'
+import { CLOSED, line, nullable, orderNo, tenantParams, time, toDate, uuid } from './kernel/route-schemas.ts'
 
 const eventRow = Type.Object({
   tenantId: Type.String(),
@@ -168,11 +168,7 @@ export const webhookRoutes: Route[] = [
     testMode: 'TWIN',
     summary: 'Send an event again, with the same notifyId',
     params: Type.Object({ ...tenantParams.properties, notifyId: uuid() }, CLOSED),
-    answer: done,
-    async handle({ deps, by }, { params }) {
-      await resendEvent(deps, params.tenantId, params.notifyId, by)
-      return {}
-    },
+    handle: ({ deps, by }, { params }) => resendEvent(deps, params.tenantId, params.notifyId, by),
   }),
   route({
     method: 'GET',

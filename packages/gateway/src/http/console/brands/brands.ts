@@ -5,7 +5,7 @@ import { PICTURE_SIZE_MAX_BYTES } from '#brands/draw-picture.ts'
 import { listBrands } from '#brands/list-brands.ts'
 import { deleteBrand, type PictureFiles, putBrand } from '#brands/put-brand.ts'
 import { EVERY_ROLE, type Route, route, TENANT_ADMINS } from '../kernel/route.ts'
-import { brandName, CLOSED, done, nullable, tenantParams, uuid } from '../kernel/route-schemas.ts'
+import { brandName, CLOSED, nullable, tenantParams, uuid } from '../kernel/route-schemas.ts'
 
 /** In base64, three pictures of the largest size and the texts. */
 export const BODY_SIZE_MAX_BYTES = 3 * 1024 * 1024
@@ -62,11 +62,8 @@ export const brandRoutes: Route[] = [
     limit: 'upload',
     bodyLimit: BODY_SIZE_MAX_BYTES,
     largeBodyAdvice: LARGE_BODY_ADVICE,
-    answer: done,
-    async handle({ deps, by }, { params, body: { isDefault = false, ...body } }) {
-      await putBrand(deps, params, { ...changeOf(body), isDefault }, by)
-      return {}
-    },
+    handle: ({ deps, by }, { params, body: { isDefault = false, ...body } }) =>
+      putBrand(deps, params, { ...changeOf(body), isDefault }, by),
   }),
   route({
     method: 'DELETE',
@@ -74,11 +71,7 @@ export const brandRoutes: Route[] = [
     access: TENANT_ADMINS,
     summary: 'Delete a brand of a dealer; what was sent under it shows the default one. Audited',
     params: brandParams,
-    answer: done,
-    async handle({ deps, by }, { params }) {
-      await deleteBrand(deps, params, by)
-      return {}
-    },
+    handle: ({ deps, by }, { params }) => deleteBrand(deps, params, by),
   }),
 ]
 

@@ -3,7 +3,7 @@ import { brandMembers } from '#brands/brand-members.ts'
 import { getOperatorBrand } from '#brands/list-brands.ts'
 import { putOperatorBrand } from '#brands/put-brand.ts'
 import { OPERATOR_ADMINS, OPERATORS, type Route, route } from '../kernel/route.ts'
-import { CLOSED, done } from '../kernel/route-schemas.ts'
+import { CLOSED } from '../kernel/route-schemas.ts'
 import { BODY_SIZE_MAX_BYTES, brandView, changeOf, LARGE_BODY_ADVICE, pictures } from './brands.ts'
 
 const operatorBrand = Type.Object({
@@ -31,10 +31,6 @@ export const operatorBrandRoutes: Route[] = [
     limit: 'upload',
     bodyLimit: BODY_SIZE_MAX_BYTES,
     largeBodyAdvice: LARGE_BODY_ADVICE,
-    answer: done,
-    async handle({ deps, by }, { body }) {
-      await putOperatorBrand(deps, changeOf(body), by)
-      return {}
-    },
+    handle: ({ deps, by }, { body }) => putOperatorBrand(deps, changeOf(body), by),
   }),
 ]

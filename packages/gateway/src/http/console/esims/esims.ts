@@ -24,7 +24,6 @@ import { type Context, EVERY_ROLE, type Route, route, TENANT_STAFF } from '../ke
 import {
   brandName,
   CLOSED,
-  done,
   entryNo,
   line,
   location,
@@ -242,11 +241,7 @@ export const profileRoutes: Route[] = [
     testMode: 'TWIN',
     summary: 'Replace the shareUrl of an eSIM. The old link ends immediately. Audited',
     params: profileParams,
-    answer: done,
-    async handle({ deps, by }, { params }) {
-      await renewShareLink(deps, params, by)
-      return {}
-    },
+    handle: ({ deps, by }, { params }) => renewShareLink(deps, params, by),
   }),
 ]
 

@@ -16,7 +16,6 @@ export const line = (maxLength: number, minLength = 1) =>
   Type.String({ minLength, maxLength, pattern: '^[^\\u0000-\\u001f\\u007f]*$' })
 /** A brand of a dealer, as in its requests. */
 export const brandName = () => Type.String({ pattern: '^[a-z0-9-]{1,32}$' })
-export const done = Type.Object({}, { description: 'The change was made.' })
 
 export const orderNo = () => Type.String({ maxLength: 26 })
 /** An order's number for people, unique within its dealer. */

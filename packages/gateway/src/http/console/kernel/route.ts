@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Static, TSchema } from 'typebox'
+import Type, { type Static, type TSchema } from 'typebox'
 import type { Deps } from '#deps.ts'
 import { type Person, ROLES, type Role } from '#people/person.ts'
 import type { Provider } from '#people/provider/provider.ts'
@@ -145,7 +145,7 @@ export type BodyType = 'text/csv' | 'application/octet-stream'
 /** The type that the schema of a request part accepts. */
 export type Part<S> = S extends TSchema ? Static<S> : undefined
 
-interface Declaration<P, Q, B, A extends TSchema, C> {
+interface Declaration<P, Q, B, A, C> {
   method: Route['method']
   path: string
   sessionOnly?: boolean
@@ -156,7 +156,8 @@ interface Declaration<P, Q, B, A extends TSchema, C> {
   params?: P
   query?: Q
   body?: B
-  answer: A
+  /** Absent if the route only makes a change: it then answers with an empty object. */
+  answer?: A
   bodyType?: Route['bodyType']
   answerType?: Route['answerType']
   ratePerMinute?: number
@@ -164,7 +165,10 @@ interface Declaration<P, Q, B, A extends TSchema, C> {
   bodyLimit?: number
   largeBodyAdvice?: string
   beforeBody?(context: Context, parts: { params: Part<P>; query: Part<Q> }): Promise<void>
-  handle(context: C, parts: { params: Part<P>; query: Part<Q>; body: Part<B> }): Promise<Answer<Static<A>>>
+  handle(
+    context: C,
+    parts: { params: Part<P>; query: Part<Q>; body: Part<B> },
+  ): Promise<A extends TSchema ? Answer<Static<A>> : unknown>
 }
 
 /** A handler's result. Amounts may be bigint and times Date; server.ts serialises them. */
@@ -182,20 +186,34 @@ type Answer<T> = T extends number
 
 /** Declares a route for people who are signed in. */
 export function route<
-  A extends TSchema,
+  A extends TSchema | undefined = undefined,
   P extends TSchema | undefined = undefined,
   Q extends TSchema | undefined = undefined,
   B extends TSchema | undefined = undefined,
 >(declaration: Declaration<P, Q, B, A, Context> & { access: Exclude<Access, 'anyone'> }): Route {
-  return declaration as unknown as Route
+  return toRoute(declaration as unknown as Declared)
 }
 
 /** Declares a route that does not require sign-in. */
 export function publicRoute<
-  A extends TSchema,
+  A extends TSchema | undefined = undefined,
   P extends TSchema | undefined = undefined,
   Q extends TSchema | undefined = undefined,
   B extends TSchema | undefined = undefined,
 >(declaration: Declaration<P, Q, B, A, PublicContext>): Route {
-  return { ...declaration, access: 'anyone' } as unknown as Route
+  return toRoute({ ...declaration, access: 'anyone' } as unknown as Declared)
+}
+
+type Declared = Omit<Route, 'answer'> & { answer?: TSchema }
+
+function toRoute({ answer, ...declared }: Declared): Route {
+  if (answer !== undefined) return { ...declared, answer }
+  return {
+    ...declared,
+    answer: Type.Object({}, { description: 'The change was made.' }),
+    async handle(context, parts) {
+      await declared.handle(context, parts)
+      return {}
+    },
+  }
 }

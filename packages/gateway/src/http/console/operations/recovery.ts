@@ -13,7 +13,7 @@ import { parseIccids } from '#stock/iccid-file.ts'
 import { markSoldCodes } from '#stock/mark-sold-codes.ts'
 import { CsvRefused } from '#stock/stock-csv.ts'
 import { OPERATOR_ADMINS, OPERATORS, type Route, route } from '../kernel/route.ts'
-import { CLOSED, done, money, nullable, time, uuid } from '../kernel/route-schemas.ts'
+import { CLOSED, money, nullable, time, uuid } from '../kernel/route-schemas.ts'
 
 const text = () => Type.String()
 
@@ -205,11 +205,8 @@ export const recoveryRoutes: Route[] = [
       },
       CLOSED,
     ),
-    answer: done,
-    async handle({ deps, by }, { body: { transactionIds: which = 'ALL_IN_DOUBT' as const, ...body } }) {
-      await decideTransactions(deps, { ...body, which }, by)
-      return {}
-    },
+    handle: ({ deps, by }, { body: { transactionIds: which = 'ALL_IN_DOUBT' as const, ...body } }) =>
+      decideTransactions(deps, { ...body, which }, by),
   }),
   route({
     method: 'POST',
@@ -228,11 +225,9 @@ export const recoveryRoutes: Route[] = [
       CLOSED,
     ),
     bodyLimit: BODY_MAX_BYTES,
-    answer: done,
     async handle({ deps, by }, { body: { csv, sold: kind, ...body } }) {
       if (kind === 'ICCIDS') await markSoldCodes(deps, { ...body, iccids: await iccidsOf(csv) }, by)
       else await endHold(deps, { ...body, rest: kind === 'ALL' ? 'SOLD' : 'UNSOLD' }, by)
-      return {}
     },
   }),
   route({
@@ -250,11 +245,9 @@ export const recoveryRoutes: Route[] = [
       CLOSED,
     ),
     bodyLimit: BODY_MAX_BYTES,
-    answer: done,
     async handle({ deps, by }, { body: { csv, part: kind, ...body } }) {
       const part = kind === 'ICCIDS' ? { kind, iccids: await iccidsOf(csv) } : { kind }
       await settleSupplier(deps, { ...body, part }, by)
-      return {}
     },
   }),
   route({
@@ -263,11 +256,7 @@ export const recoveryRoutes: Route[] = [
     access: OPERATOR_ADMINS,
     summary: 'Record that credits and adjustments since the backup are entered again. Audited',
     body: Type.Object({ evidence: evidence() }, CLOSED),
-    answer: done,
-    async handle({ deps, by }, { body }) {
-      await settleCredits(deps, body, by)
-      return {}
-    },
+    handle: ({ deps, by }, { body }) => settleCredits(deps, body, by),
   }),
   route({
     method: 'POST',
@@ -286,10 +275,6 @@ export const recoveryRoutes: Route[] = [
       },
       CLOSED,
     ),
-    answer: done,
-    async handle({ deps, by }, { body }) {
-      await releaseDealers(deps, body, by)
-      return {}
-    },
+    handle: ({ deps, by }, { body }) => releaseDealers(deps, body, by),
   }),
 ]

@@ -1,7 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { getTrialData, removeTrialData, startTrialData } from '#operations/trial/trial-data.ts'
 import { OPERATORS_WRITE, type Route, route } from '../kernel/route.ts'
-import { done } from '../kernel/route-schemas.ts'
 
 const trialData = Type.Object({
   state: Type.Enum(['NONE', 'FILLING', 'READY']),
@@ -25,13 +24,11 @@ export const trialDataRoutes: Route[] = [
     path: '/trial-data',
     access: OPERATORS_WRITE,
     summary: 'Add dealers with orders, eSIMs, events and movements of four weeks. Local gateways only. Audited',
-    answer: done,
     async handle({ deps, by }) {
       const { filled } = await startTrialData(deps, by)
       filled.catch((error) =>
         deps.log.error({ err: error }, 'trial data could not be filled; add it again to continue'),
       )
-      return {}
     },
   }),
   route({
@@ -39,10 +36,6 @@ export const trialDataRoutes: Route[] = [
     path: '/trial-data',
     access: OPERATORS_WRITE,
     summary: 'Remove the dealers of the trial data with everything that belongs to them. Audited',
-    answer: done,
-    async handle({ deps, by }) {
-      await removeTrialData(deps, by)
-      return {}
-    },
+    handle: ({ deps, by }) => removeTrialData(deps, by),
   }),
 ]

@@ -16,7 +16,7 @@ import {
 import { parseOrderNo } from '#orders/reading/find-order.ts'
 import { type CsvEsim, CsvRefused, parseEsims } from '#stock/stock-csv.ts'
 import { OPERATORS_WRITE, type Route, route } from '../kernel/route.ts'
-import { ASKS_PER_MINUTE, CLOSED, done, line, nullable, orderParams, profileParams } from '../kernel/route-schemas.ts'
+import { ASKS_PER_MINUTE, CLOSED, line, nullable, orderParams, profileParams } from '../kernel/route-schemas.ts'
 
 /** The supplier's statement, who made it and when, so that another operator can check it. */
 const evidence = () => Type.String({ minLength: EVIDENCE_LENGTH_MIN, maxLength: EVIDENCE_LENGTH_MAX })
@@ -40,11 +40,9 @@ export const orderActionRoutes: Route[] = [
     summary: 'Refund what an order still waits for: all of it, or what no supplier has sold yet',
     params: orderParams,
     body: Type.Object({ reason: reason() }, CLOSED),
-    answer: done,
     async handle({ deps, by }, { params, body }) {
       const orderId = parseOrderNo(params.orderNo)
       await cancelOrder(deps, { tenantId: params.tenantId, orderId, reason: body.reason }, by)
-      return {}
     },
   }),
   route({
@@ -53,12 +51,9 @@ export const orderActionRoutes: Route[] = [
     access: OPERATORS_WRITE,
     summary: 'Ask the suppliers about an undecided order now',
     params: orderParams,
-    answer: done,
     ratePerMinute: ASKS_PER_MINUTE,
-    async handle({ deps }, { params }) {
-      await askAboutOrder(deps, { tenantId: params.tenantId, orderId: parseOrderNo(params.orderNo) })
-      return {}
-    },
+    handle: ({ deps }, { params }) =>
+      askAboutOrder(deps, { tenantId: params.tenantId, orderId: parseOrderNo(params.orderNo) }),
   }),
   route({
     method: 'POST',
@@ -121,11 +116,7 @@ export const orderActionRoutes: Route[] = [
       },
       CLOSED,
     ),
-    answer: done,
-    async handle({ deps, by }, { params, body }) {
-      await resolveAction(deps, { ...params, ...body }, by)
-      return {}
-    },
+    handle: ({ deps, by }, { params, body }) => resolveAction(deps, { ...params, ...body }, by),
   }),
 ]
 

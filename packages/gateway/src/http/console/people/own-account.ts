@@ -19,7 +19,6 @@ import { listSessions } from '#people/session.ts'
 import { type Route, route } from '../kernel/route.ts'
 import {
   CLOSED,
-  done,
   line,
   nullable,
   password,
@@ -80,11 +79,7 @@ const passwordRoutes: Route[] = [
     testMode: 'SAME',
     summary: 'Choose which kinds of alerts are not sent to you by e-mail',
     body: Type.Object({ kinds: Type.Array(line(40), { maxItems: 50 }) }, CLOSED),
-    answer: done,
-    async handle({ deps, person, by }, { body }) {
-      await muteAlerts(deps, person, body.kinds, by)
-      return {}
-    },
+    handle: ({ deps, person, by }, { body }) => muteAlerts(deps, person, body.kinds, by),
   }),
   route({
     method: 'PUT',
@@ -96,11 +91,7 @@ const passwordRoutes: Route[] = [
       { language: nullable(Type.String({ pattern: LANGUAGE_TAG })), timeZone: nullable(line(60)) },
       CLOSED,
     ),
-    answer: done,
-    async handle({ deps, person }, { body }) {
-      await saveLocale(deps.db, person.personId, body)
-      return {}
-    },
+    handle: ({ deps, person }, { body }) => saveLocale(deps.db, person.personId, body),
   }),
   route({
     method: 'PATCH',
@@ -109,11 +100,7 @@ const passwordRoutes: Route[] = [
     testMode: 'SAME',
     summary: 'Change your name',
     body: Type.Object({ name: line(100) }, CLOSED),
-    answer: done,
-    async handle({ deps, person, by }, { body }) {
-      await renameSelf(deps, person, body.name, by)
-      return {}
-    },
+    handle: ({ deps, person, by }, { body }) => renameSelf(deps, person, body.name, by),
   }),
 ]
 
@@ -153,12 +140,10 @@ const secondFactorRoutes: Route[] = [
     testMode: 'SAME',
     summary: 'Turn the authenticator off',
     body: Type.Object(reauthentication, CLOSED),
-    answer: done,
     ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
     async handle({ deps, person, signedIn, by }, { body }) {
       const { sessionId } = sessionCredential(signedIn)
       await removeOwnSecondFactor(deps, person, { ...body, sessionId }, by)
-      return {}
     },
   }),
 ]
@@ -193,11 +178,7 @@ const sessionRoutes: Route[] = [
     testMode: 'SAME',
     summary: 'End one of your sessions',
     params: Type.Object({ sessionId: uuid() }, CLOSED),
-    answer: done,
-    async handle({ deps, person, by }, { params }) {
-      await endOwnSession(deps, person, params.sessionId, by)
-      return {}
-    },
+    handle: ({ deps, person, by }, { params }) => endOwnSession(deps, person, params.sessionId, by),
   }),
   route({
     method: 'DELETE',
@@ -205,11 +186,8 @@ const sessionRoutes: Route[] = [
     access: 'session',
     testMode: 'SAME',
     summary: 'End all your sessions except this one',
-    answer: done,
-    async handle({ deps, person, signedIn, by }) {
-      await endOtherSessions(deps, person, sessionCredential(signedIn).sessionId, by)
-      return {}
-    },
+    handle: ({ deps, person, signedIn, by }) =>
+      endOtherSessions(deps, person, sessionCredential(signedIn).sessionId, by),
   }),
 ]
 
@@ -264,11 +242,7 @@ const tokenRoutes: Route[] = [
     testMode: 'SAME',
     summary: 'Delete an access token. It stops working immediately',
     params: Type.Object({ tokenId: uuid() }, CLOSED),
-    answer: done,
-    async handle({ deps, person, by }, { params }) {
-      await deleteOwnToken(deps, person, params.tokenId, by)
-      return {}
-    },
+    handle: ({ deps, person, by }, { params }) => deleteOwnToken(deps, person, params.tokenId, by),
   }),
 ]
 

@@ -20,7 +20,6 @@ import { type RelyingParty, relyingPartyOf } from '#people/passkeys/relying-part
 import { type ConsoleDeps, type Context, publicRoute, type Route, route } from '../kernel/route.ts'
 import {
   CLOSED,
-  done,
   line,
   nullable,
   REAUTHENTICATIONS_PER_MINUTE,
@@ -199,11 +198,7 @@ const ownRoutes: Route[] = [
     summary: 'Rename a passkey',
     params,
     body: Type.Object({ name: line(60) }, CLOSED),
-    answer: done,
-    async handle({ deps, person, by }, { params, body }) {
-      await renameOwnPasskey(deps, person, params.passkeyId, body.name, by)
-      return {}
-    },
+    handle: ({ deps, person, by }, { params, body }) => renameOwnPasskey(deps, person, params.passkeyId, body.name, by),
   }),
   route({
     method: 'POST',
@@ -213,12 +208,10 @@ const ownRoutes: Route[] = [
     summary: 'Remove a passkey. Requires the password',
     params,
     body: Type.Object(reauthentication, CLOSED),
-    answer: done,
     ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
     async handle({ deps, person, signedIn, by }, { params, body }) {
       const { sessionId } = sessionCredential(signedIn)
       await removeOwnPasskey(deps, person, params.passkeyId, { ...body, sessionId }, by)
-      return {}
     },
   }),
 ]

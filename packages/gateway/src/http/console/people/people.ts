@@ -26,7 +26,6 @@ import { csvRoute, inOnePart } from '../kernel/csv-route.ts'
 import { type Context, EVERY_ROLE, type Route, route, TENANT_ADMINS } from '../kernel/route.ts'
 import {
   CLOSED,
-  done,
   line,
   nullable,
   REAUTHENTICATIONS_PER_MINUTE,
@@ -135,7 +134,6 @@ export const peopleRoutes: Route[] = [
       },
       CLOSED,
     ),
-    answer: done,
     ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
     async handle(context, { params, body: { password, code, confirmation, ...input } }) {
       const { deps, person, by } = context
@@ -143,12 +141,11 @@ export const peopleRoutes: Route[] = [
       const change = (tx: Tx) => changePerson(tx, deps.ids, other.personId, input as Change, by)
       if (input.role === undefined && input.status === undefined) {
         await deps.db.tx(change)
-        return {}
+        return
       }
       if (other.personId === person.personId)
         throw new Refusal(422, 'OWN_ACCOUNT', 'You cannot change your own role or disable your own account.')
       await reauthenticated(context, { password, code, confirmation }, change)
-      return {}
     },
   }),
   route({
@@ -180,13 +177,11 @@ export const peopleRoutes: Route[] = [
     summary: 'Remove the second factor of a person who lost it. Requires your password',
     params,
     body: Type.Object(reauthentication, CLOSED),
-    answer: done,
     ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
     async handle(context, { params, body }) {
       const { deps, by } = context
       const other = exceptSelf(context, await getManaged(context, params.personId))
       await reauthenticated(context, body, (tx) => removePersonSecondFactor(tx, deps.ids, other.personId, by))
-      return {}
     },
   }),
   route({

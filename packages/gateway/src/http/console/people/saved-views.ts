@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { deleteView, listViews, saveView } from '#people/account/saved-view.ts'
 import { type Route, route } from '../kernel/route.ts'
-import { CLOSED, done, line, uuid } from '../kernel/route-schemas.ts'
+import { CLOSED, line, uuid } from '../kernel/route-schemas.ts'
 
 const view = {
   list: Type.String({ pattern: '^[a-z-]{1,30}$' }),
@@ -28,11 +28,7 @@ export const savedViewRoutes: Route[] = [
     testMode: 'SAME',
     summary: 'Save a view of a list, or replace the one of that name',
     body: Type.Object(view, CLOSED),
-    answer: done,
-    async handle({ deps, person }, { body }) {
-      await saveView(deps, person.personId, body)
-      return {}
-    },
+    handle: ({ deps, person }, { body }) => saveView(deps, person.personId, body),
   }),
   route({
     method: 'DELETE',
@@ -41,10 +37,6 @@ export const savedViewRoutes: Route[] = [
     testMode: 'SAME',
     summary: 'Delete one of your saved views',
     params: Type.Object({ viewId: uuid() }, CLOSED),
-    answer: done,
-    async handle({ deps, person }, { params }) {
-      await deleteView(deps.db, person.personId, params.viewId)
-      return {}
-    },
+    handle: ({ deps, person }, { params }) => deleteView(deps.db, person.personId, params.viewId),
   }),
 ]

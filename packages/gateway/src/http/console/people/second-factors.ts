@@ -4,7 +4,7 @@ import { hasSecondFactor, ROLES } from '#people/person.ts'
 import { listRequiredRoles, requireSecondFactor } from '#people/second-factor/required-factor.ts'
 import { reauthenticate } from '#people/sign-in.ts'
 import { OPERATOR_ADMINS, OPERATORS, type Route, route } from '../kernel/route.ts'
-import { CLOSED, done, REAUTHENTICATIONS_PER_MINUTE, reauthentication } from '../kernel/route-schemas.ts'
+import { CLOSED, REAUTHENTICATIONS_PER_MINUTE, reauthentication } from '../kernel/route-schemas.ts'
 import { sessionCredential } from './sign-in.ts'
 
 export const secondFactorRoutes: Route[] = [
@@ -27,7 +27,6 @@ export const secondFactorRoutes: Route[] = [
     summary: 'Require a second factor for a role, or stop requiring it. Requires your password',
     params: Type.Object({ role: Type.String({ maxLength: 40 }) }, CLOSED),
     body: Type.Object({ ...reauthentication, required: Type.Boolean() }, CLOSED),
-    answer: done,
     ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
     async handle({ deps, person, signedIn, by, address }, { params, body: { required, ...credentials } }) {
       const role = ROLES.find((known) => known === params.role)
@@ -37,7 +36,6 @@ export const secondFactorRoutes: Route[] = [
       if (required && role === person.role && !hasSecondFactor(person))
         throw new Refusal(409, 'SECOND_FACTOR_MISSING', 'Set up your own second factor first, on your account page.')
       await deps.db.tx(async (tx) => requireSecondFactor(tx, deps.ids, role, required, by))
-      return {}
     },
   }),
 ]

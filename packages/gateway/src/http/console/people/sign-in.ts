@@ -12,7 +12,7 @@ import { providerName } from '#people/provider/provider-passwords.ts'
 import { endView, signOut, viewAsDealer } from '#people/session.ts'
 import { type SignInResult, signIn } from '#people/sign-in.ts'
 import { OPERATORS, type PublicContext, publicRoute, type Route, route, type SignedIn } from '../kernel/route.ts'
-import { CLOSED, done, line, nullable, tenantParams, typedCode } from '../kernel/route-schemas.ts'
+import { CLOSED, line, nullable, tenantParams, typedCode } from '../kernel/route-schemas.ts'
 import { describeMe, me } from './me.ts'
 
 const SIGN_INS_PER_MINUTE = 20
@@ -101,11 +101,8 @@ export const signInRoutes: Route[] = [
     sessionOnly: true,
     summary: 'See the console as an administrator of this dealer, without changing anything. Audited',
     params: tenantParams,
-    answer: done,
-    async handle({ deps, signedIn, by }, { params }) {
-      await viewAsDealer(deps, sessionCredential(signedIn).sessionId, params.tenantId, by)
-      return {}
-    },
+    handle: ({ deps, signedIn, by }, { params }) =>
+      viewAsDealer(deps, sessionCredential(signedIn).sessionId, params.tenantId, by),
   }),
   route({
     method: 'DELETE',
@@ -114,11 +111,7 @@ export const signInRoutes: Route[] = [
     testMode: 'SAME',
     duringView: true,
     summary: 'End the view as a dealer',
-    answer: done,
-    async handle({ deps, signedIn, by }) {
-      await endView(deps, sessionCredential(signedIn).sessionId, by)
-      return {}
-    },
+    handle: ({ deps, signedIn, by }) => endView(deps, sessionCredential(signedIn).sessionId, by),
   }),
   publicRoute({
     method: 'POST',
@@ -126,7 +119,6 @@ export const signInRoutes: Route[] = [
     summary:
       'Send a link for choosing a new password to this address, if it belongs to a person. The answer is always the same',
     body: Type.Object({ email: line(254) }, CLOSED),
-    answer: done,
     ratePerMinute: FORGOTTEN_PER_MINUTE,
     async handle({ deps, address, afterAnswer, request }, { body }) {
       if (deps.config.smtpUrl === undefined)
@@ -143,7 +135,6 @@ export const signInRoutes: Route[] = [
           mailPersonLink(tx, deps, person, { kind: 'FORGOTTEN_PASSWORD', link, language })
         }),
       )
-      return {}
     },
   }),
   publicRoute({

@@ -3,7 +3,7 @@ import { createGroup, type GroupDetails, listGroups, setGroupPlan } from '#catal
 import { deleteGroup, renameGroup } from '#catalogue/prices/rename-delete.ts'
 import { csvRoute, inOnePart } from '../kernel/csv-route.ts'
 import { OPERATORS, OPERATORS_WRITE, type Route, route } from '../kernel/route.ts'
-import { CLOSED, done, line, nullable } from '../kernel/route-schemas.ts'
+import { CLOSED, line, nullable } from '../kernel/route-schemas.ts'
 import { members, membersOf } from './price-members.ts'
 
 const groupRow = Type.Object({
@@ -58,11 +58,7 @@ export const priceGroupRoutes: Route[] = [
     access: OPERATORS_WRITE,
     summary: 'Create an empty group without a plan',
     body: groupName,
-    answer: done,
-    async handle({ deps, by }, { body }) {
-      await createGroup(deps, body.groupName, by)
-      return {}
-    },
+    handle: ({ deps, by }, { body }) => createGroup(deps, body.groupName, by),
   }),
   route({
     method: 'PATCH',
@@ -71,11 +67,7 @@ export const priceGroupRoutes: Route[] = [
     summary: 'Rename a group. Prices do not change',
     params: groupName,
     body: groupName,
-    answer: done,
-    async handle({ deps, by }, { params, body }) {
-      await renameGroup(deps, params.groupName, body.groupName, by)
-      return {}
-    },
+    handle: ({ deps, by }, { params, body }) => renameGroup(deps, params.groupName, body.groupName, by),
   }),
   route({
     method: 'DELETE',
@@ -83,11 +75,7 @@ export const priceGroupRoutes: Route[] = [
     access: OPERATORS_WRITE,
     summary: 'Delete an empty group',
     params: groupName,
-    answer: done,
-    async handle({ deps, by }, { params }) {
-      await deleteGroup(deps, params.groupName, by)
-      return {}
-    },
+    handle: ({ deps, by }, { params }) => deleteGroup(deps, params.groupName, by),
   }),
   route({
     method: 'PUT',
@@ -96,11 +84,7 @@ export const priceGroupRoutes: Route[] = [
     summary: 'Set the plan of a group, for dealers without a plan of their own; null: no plan',
     params: groupName,
     body: Type.Object({ planName: nullable(line(64)) }, CLOSED),
-    answer: done,
-    async handle({ deps, by }, { params, body }) {
-      await setGroupPlan(deps, params.groupName, body.planName, by)
-      return {}
-    },
+    handle: ({ deps, by }, { params, body }) => setGroupPlan(deps, params.groupName, body.planName, by),
   }),
 ]
 

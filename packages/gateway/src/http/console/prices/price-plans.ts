@@ -19,7 +19,7 @@ import { csvRoute, inOnePart } from '../kernel/csv-route.ts'
 import { listRoutes } from '../kernel/list-routes.ts'
 import { pageInMemory } from '../kernel/paging.ts'
 import { type Context, OPERATORS, OPERATORS_WRITE, type Route, route } from '../kernel/route.ts'
-import { CLOSED, done, line, money, nullable } from '../kernel/route-schemas.ts'
+import { CLOSED, line, money, nullable } from '../kernel/route-schemas.ts'
 import { rule, ruleBody, ruleKey, ruleKeyOf, ruleValueOf } from './plan-rule.ts'
 import { countPayers, members, membersOf } from './price-members.ts'
 
@@ -142,11 +142,7 @@ export const pricePlanRoutes: Route[] = [
     access: OPERATORS_WRITE,
     summary: 'Create a price plan without rules',
     body: Type.Object({ ...planName.properties, displayName: Type.Optional(displayName()) }, CLOSED),
-    answer: done,
-    async handle({ deps, by }, { body }) {
-      await createPlan(deps, body.planName, by, body.displayName)
-      return {}
-    },
+    handle: ({ deps, by }, { body }) => createPlan(deps, body.planName, by, body.displayName),
   }),
   route({
     method: 'PATCH',
@@ -155,11 +151,7 @@ export const pricePlanRoutes: Route[] = [
     summary: 'Rename a price plan. Prices do not change',
     params: planName,
     body: planName,
-    answer: done,
-    async handle({ deps, by }, { params, body }) {
-      await renamePlan(deps, params.planName, body.planName, by)
-      return {}
-    },
+    handle: ({ deps, by }, { params, body }) => renamePlan(deps, params.planName, body.planName, by),
   }),
   route({
     method: 'DELETE',
@@ -167,11 +159,7 @@ export const pricePlanRoutes: Route[] = [
     access: OPERATORS_WRITE,
     summary: 'Delete a price plan that nobody uses',
     params: planName,
-    answer: done,
-    async handle({ deps, by }, { params }) {
-      await deletePlan(deps, params.planName, by)
-      return {}
-    },
+    handle: ({ deps, by }, { params }) => deletePlan(deps, params.planName, by),
   }),
   route({
     method: 'PUT',
@@ -180,11 +168,7 @@ export const pricePlanRoutes: Route[] = [
     summary: 'Set the name that people see, which may have spaces; null: none',
     params: planName,
     body: Type.Object({ displayName: displayName() }, CLOSED),
-    answer: done,
-    async handle({ deps, by }, { params, body }) {
-      await setPlanDisplayName(deps, params.planName, body.displayName, by)
-      return {}
-    },
+    handle: ({ deps, by }, { params, body }) => setPlanDisplayName(deps, params.planName, body.displayName, by),
   }),
   route({
     method: 'POST',
@@ -218,11 +202,8 @@ export const pricePlanRoutes: Route[] = [
     summary: 'Set a percentage for a package, a location, a supplier or all, or a price for a package or all',
     params: planName,
     body: ruleBody,
-    answer: done,
-    async handle({ deps, by }, { params, body }) {
-      await setPlanRule(deps, ruleKeyOf(params.planName, body), ruleValueOf(body), by)
-      return {}
-    },
+    handle: ({ deps, by }, { params, body }) =>
+      setPlanRule(deps, ruleKeyOf(params.planName, body), ruleValueOf(body), by),
   }),
   route({
     method: 'DELETE',
@@ -231,11 +212,8 @@ export const pricePlanRoutes: Route[] = [
     summary: 'Remove a percentage, or, with currencyCode, a price',
     params: planName,
     query: removedRule,
-    answer: done,
-    async handle({ deps, by }, { params, query }) {
-      await removePlanRule(deps, ruleKeyOf(params.planName, query), query.currencyCode ?? null, by)
-      return {}
-    },
+    handle: ({ deps, by }, { params, query }) =>
+      removePlanRule(deps, ruleKeyOf(params.planName, query), query.currencyCode ?? null, by),
   }),
 ]
 

@@ -12,7 +12,7 @@ import { csvFileName } from '#wallet/statement/entries-csv.ts'
 import { listRoutes } from '../kernel/list-routes.ts'
 import { pageInMemory } from '../kernel/paging.ts'
 import { EVERY_ROLE, OPERATORS, OPERATORS_WRITE, type Route, route } from '../kernel/route.ts'
-import { CLOSED, done, line, money, nullable, tenantParams, uuid } from '../kernel/route-schemas.ts'
+import { CLOSED, line, money, nullable, tenantParams, uuid } from '../kernel/route-schemas.ts'
 import { sendCsv } from '../kernel/send-csv.ts'
 
 /** Where a tenant's price comes from: its own price, its plan, its group's plan, or the list price. */
@@ -111,11 +111,7 @@ export const tenantPriceRoutes: Route[] = [
     summary: 'Set a dealer’s price plan; null: no plan of its own',
     params: tenantParams,
     body: Type.Object({ planName: nullable(line(64)) }, CLOSED),
-    answer: done,
-    async handle({ deps, by }, { params, body }) {
-      await setTenantPlan(deps, params.tenantId, body.planName, by)
-      return {}
-    },
+    handle: ({ deps, by }, { params, body }) => setTenantPlan(deps, params.tenantId, body.planName, by),
   }),
   route({
     method: 'PUT',
@@ -124,11 +120,7 @@ export const tenantPriceRoutes: Route[] = [
     summary: 'Set a dealer’s price group; null: no group',
     params: tenantParams,
     body: Type.Object({ groupName: nullable(line(64)) }, CLOSED),
-    answer: done,
-    async handle({ deps, by }, { params, body }) {
-      await setTenantGroup(deps, params.tenantId, body.groupName, by)
-      return {}
-    },
+    handle: ({ deps, by }, { params, body }) => setTenantGroup(deps, params.tenantId, body.groupName, by),
   }),
   route({
     method: 'PUT',
@@ -137,11 +129,7 @@ export const tenantPriceRoutes: Route[] = [
     summary: 'Set a dealer’s own price of a package, in its currency',
     params: ownParams,
     body: Type.Object({ price: money() }, CLOSED),
-    answer: done,
-    async handle({ deps, by }, { params, body }) {
-      await setOwnPrice(deps, { ...params, price: BigInt(body.price) }, by)
-      return {}
-    },
+    handle: ({ deps, by }, { params, body }) => setOwnPrice(deps, { ...params, price: BigInt(body.price) }, by),
   }),
   route({
     method: 'DELETE',
@@ -149,11 +137,7 @@ export const tenantPriceRoutes: Route[] = [
     access: OPERATORS_WRITE,
     summary: 'Delete a dealer’s own price. Plan, group or list price apply again',
     params: ownParams,
-    answer: done,
-    async handle({ deps, by }, { params }) {
-      await setOwnPrice(deps, { ...params, price: null }, by)
-      return {}
-    },
+    handle: ({ deps, by }, { params }) => setOwnPrice(deps, { ...params, price: null }, by),
   }),
 ]
 

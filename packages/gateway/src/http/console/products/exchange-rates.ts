@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox'
 import { formatRate, listRates, parseRate, setRate } from '#products/rules/exchange-rates.ts'
 import { csvRoute, inOnePart } from '../kernel/csv-route.ts'
 import { type ConsoleDeps, OPERATORS, OPERATORS_WRITE, type Route, route } from '../kernel/route.ts'
-import { CLOSED, done, time } from '../kernel/route-schemas.ts'
+import { CLOSED, time } from '../kernel/route-schemas.ts'
 
 const currency = () => Type.String({ pattern: '^[A-Z]{3}$' })
 const pair = { costCurrency: currency(), saleCurrency: currency() }
@@ -44,11 +44,8 @@ export const exchangeRateRoutes: Route[] = [
     access: OPERATORS_WRITE,
     summary: 'Enter a rate with its date. Packages follow it as they follow changed costs',
     body: Type.Object({ ...pair, rate: Type.String({ maxLength: 40 }), ratedAt: time() }, CLOSED),
-    answer: done,
-    async handle({ deps, by }, { body }) {
-      await setRate(deps, body, { rate: parseRate(body.rate), ratedAt: new Date(body.ratedAt) }, by)
-      return {}
-    },
+    handle: ({ deps, by }, { body }) =>
+      setRate(deps, body, { rate: parseRate(body.rate), ratedAt: new Date(body.ratedAt) }, by),
   }),
   route({
     method: 'DELETE',
@@ -56,11 +53,7 @@ export const exchangeRateRoutes: Route[] = [
     access: OPERATORS_WRITE,
     summary: 'Remove a rate',
     query: Type.Object(pair, CLOSED),
-    answer: done,
-    async handle({ deps, by }, { query }) {
-      await setRate(deps, query, null, by)
-      return {}
-    },
+    handle: ({ deps, by }, { query }) => setRate(deps, query, null, by),
   }),
 ]
 

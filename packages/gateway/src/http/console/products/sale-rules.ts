@@ -16,7 +16,7 @@ import { effectOfRule } from '#products/rules/rule-effect.ts'
 import { mergeRule, type SaleRule, saleRule, saleRuleInput } from '#products/rules/sale-rule.ts'
 import { csvRoute, inOnePart } from '../kernel/csv-route.ts'
 import { OPERATORS, OPERATORS_WRITE, type Route, route } from '../kernel/route.ts'
-import { CLOSED, done, line, money, nullable, time } from '../kernel/route-schemas.ts'
+import { CLOSED, line, money, nullable, time } from '../kernel/route-schemas.ts'
 import { sendCsv } from '../kernel/send-csv.ts'
 
 const ruleRow = Type.Object({
@@ -158,11 +158,8 @@ export const saleRuleRoutes: Route[] = [
       'Delete a sale rule. Its packages go off sale when the rules are next applied, or belong to no rule any more',
     params,
     query: Type.Object({ keepPackages: Type.Optional(Type.Boolean()) }, CLOSED),
-    answer: done,
-    async handle({ deps, by }, { params, query }) {
-      await deleteRule(deps, params.ruleName, { keepPackages: query.keepPackages === true }, by)
-      return {}
-    },
+    handle: ({ deps, by }, { params, query }) =>
+      deleteRule(deps, params.ruleName, { keepPackages: query.keepPackages === true }, by),
   }),
   route({
     method: 'POST',

@@ -6,7 +6,7 @@ import { listUnexplainedDays } from '#suppliers/balance/balance-days.ts'
 import { ALERT_BELOW_MAX, findBalance, setAlertBelow } from '#suppliers/balance/balance-state.ts'
 import { type LocalDay, localDays } from '../home/local-days.ts'
 import { OPERATORS, OPERATORS_WRITE, type Route, route } from '../kernel/route.ts'
-import { CLOSED, done, line, money, nullable, time } from '../kernel/route-schemas.ts'
+import { CLOSED, line, money, nullable, time } from '../kernel/route-schemas.ts'
 
 const balance = Type.Object({
   isStated: Type.Boolean({ description: 'false: the supplier states no balance, or cannot be used' }),
@@ -84,11 +84,8 @@ export const supplierBalanceRoutes: Route[] = [
     summary: 'Set the balance below which an alert is created; null: never',
     params,
     body: Type.Object({ alertBelow: nullable(Type.Integer({ minimum: 1, maximum: Number(ALERT_BELOW_MAX) })) }, CLOSED),
-    answer: done,
-    async handle({ deps, by }, { params, body: { alertBelow } }) {
-      await setAlertBelow(deps, params.supplier, alertBelow === null ? null : BigInt(alertBelow), by)
-      return {}
-    },
+    handle: ({ deps, by }, { params, body: { alertBelow } }) =>
+      setAlertBelow(deps, params.supplier, alertBelow === null ? null : BigInt(alertBelow), by),
   }),
 ]
 

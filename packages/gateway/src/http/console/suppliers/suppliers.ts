@@ -18,7 +18,6 @@ import { csvRoute, inOnePart } from '../kernel/csv-route.ts'
 import { type ConsoleDeps, OPERATOR_ADMINS, OPERATORS, OPERATORS_WRITE, type Route, route } from '../kernel/route.ts'
 import {
   CLOSED,
-  done,
   line,
   money,
   nullable,
@@ -196,11 +195,7 @@ export const supplierRoutes: Route[] = [
         ? 'Stop ordering from a supplier. Its orders go to the next supplier of their package, or wait'
         : 'Order from a supplier again',
       params,
-      answer: done,
-      async handle({ deps, by }, { params }) {
-        await pauseSupplier(deps, { name: params.supplier, paused }, by)
-        return {}
-      },
+      handle: ({ deps, by }, { params }) => pauseSupplier(deps, { name: params.supplier, paused }, by),
     }),
   ),
 ]

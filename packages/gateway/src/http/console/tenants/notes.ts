@@ -27,7 +27,7 @@ import {
   type Route,
   route,
 } from '../kernel/route.ts'
-import { CLOSED, done, line, orderParams, tenantParams, time, uuid } from '../kernel/route-schemas.ts'
+import { CLOSED, line, orderParams, tenantParams, time, uuid } from '../kernel/route-schemas.ts'
 
 const notes = Type.Object({
   notes: Type.Array(
@@ -62,11 +62,9 @@ export const noteRoutes: Route[] = [
     summary: 'Add a note on a dealer. Audited',
     params: tenantParams,
     body: newNote,
-    answer: done,
     async handle({ deps, by }, { params, body }) {
       await getTags(deps.db, params.tenantId)
       await addNote(deps, params, body.text, params.tenantId, by)
-      return {}
     },
   }),
   route({
@@ -85,11 +83,8 @@ export const noteRoutes: Route[] = [
     summary: 'Add a note on an order. Audited',
     params: orderParams,
     body: newNote,
-    answer: done,
-    async handle({ deps, by }, { params, body }) {
-      await addNote(deps, await getOrder(deps, params), body.text, params.orderNo, by)
-      return {}
-    },
+    handle: async ({ deps, by }, { params, body }) =>
+      addNote(deps, await getOrder(deps, params), body.text, params.orderNo, by),
   }),
   route({
     method: 'POST',
@@ -98,12 +93,9 @@ export const noteRoutes: Route[] = [
     summary: 'Ask the operator about an order: a note on it, with an alert. Audited',
     params: orderParams,
     body: newNote,
-    answer: done,
     limit: 'question',
-    async handle({ deps, by }, { params, body }) {
-      await askAboutOrder(deps, { ...(await getOrder(deps, params)), orderNo: params.orderNo }, body.text, by)
-      return {}
-    },
+    handle: async ({ deps, by }, { params, body }) =>
+      askAboutOrder(deps, { ...(await getOrder(deps, params)), orderNo: params.orderNo }, body.text, by),
   }),
   route({
     method: 'POST',
@@ -112,12 +104,9 @@ export const noteRoutes: Route[] = [
     summary: 'Ask the operator something that is about no order: a note on the dealer, with an alert. Audited',
     params: tenantParams,
     body: newNote,
-    answer: done,
     limit: 'question',
-    async handle({ deps, by }, { params, body }) {
-      await askAboutAccount(deps, await getTenantView(deps, params.tenantId), body.text, by)
-      return {}
-    },
+    handle: async ({ deps, by }, { params, body }) =>
+      askAboutAccount(deps, await getTenantView(deps, params.tenantId), body.text, by),
   }),
   route({
     method: 'DELETE',
@@ -125,11 +114,7 @@ export const noteRoutes: Route[] = [
     access: OPERATORS_WRITE,
     summary: 'Delete a note. Audited',
     params: Type.Object({ ...tenantParams.properties, noteId: uuid() }, CLOSED),
-    answer: done,
-    async handle({ deps, by }, { params }) {
-      await deleteNote(deps, params.tenantId, params.noteId, by)
-      return {}
-    },
+    handle: ({ deps, by }, { params }) => deleteNote(deps, params.tenantId, params.noteId, by),
   }),
   route({
     method: 'GET',
@@ -155,11 +140,7 @@ export const noteRoutes: Route[] = [
     summary: 'Replace the tags of a dealer. Audited',
     params: tenantParams,
     body: tags,
-    answer: done,
-    async handle({ deps, by }, { params, body }) {
-      await setTags(deps, params.tenantId, body.tags, by)
-      return {}
-    },
+    handle: ({ deps, by }, { params, body }) => setTags(deps, params.tenantId, body.tags, by),
   }),
 ]
 

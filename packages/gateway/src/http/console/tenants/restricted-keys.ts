@@ -6,7 +6,6 @@ import { ALLOWED_OPERATIONS, createKey, type KeyInput, listKeys, revokeKey, setK
 import { type Route, route, TENANT_ADMINS } from '../kernel/route.ts'
 import {
   CLOSED,
-  done,
   line,
   money,
   nullable,
@@ -84,12 +83,10 @@ export const keyRoutes: Route[] = [
     summary: 'Change a restricted key. Requires the password',
     params: keyParams,
     body: Type.Object(keyBody, CLOSED),
-    answer: done,
     ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
     async handle({ deps, live, person, signedIn, by, address }, { params, body }) {
       await reauthenticate(live.deps, person, { ...body, ...sessionCredential(signedIn), address })
       await setKey(deps, params.tenantId, params.appKey, inputOf(body), by)
-      return {}
     },
   }),
   route({
@@ -101,12 +98,10 @@ export const keyRoutes: Route[] = [
     summary: 'Revoke a restricted key for good. Requires the password',
     params: keyParams,
     body: Type.Object(reauthentication, CLOSED),
-    answer: done,
     ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
     async handle({ deps, live, person, signedIn, by, address }, { params, body }) {
       await reauthenticate(live.deps, person, { ...body, ...sessionCredential(signedIn), address })
       await revokeKey(deps, params.tenantId, params.appKey, by)
-      return {}
     },
   }),
 ]

@@ -6,7 +6,7 @@ import { ALLOWLIST_ENTRIES_MAX } from '#tenants/allowlist.ts'
 import { SELLS_THROUGH } from '#tenants/change-tenant.ts'
 import { changeSettings, type SettingsInput, TEXT_LENGTH_MAX } from '#tenants/tenant-settings.ts'
 import { EVERY_ROLE, type Route, route, TENANT_ADMINS } from '../kernel/route.ts'
-import { CLOSED, done, money, nullable, tenantParams } from '../kernel/route-schemas.ts'
+import { CLOSED, money, nullable, tenantParams } from '../kernel/route-schemas.ts'
 
 const text = (member: keyof typeof TEXT_LENGTH_MAX) =>
   Type.Optional(nullable(Type.String({ maxLength: TEXT_LENGTH_MAX[member] })))
@@ -40,7 +40,6 @@ export const settingsRoutes: Route[] = [
     summary: 'Change settings. Only the operator may change name, QPS, limits and unsigned requests',
     params: tenantParams,
     body: Type.Object({ ...dealerSettings, ...operatorSettings }, CLOSED),
-    answer: done,
     async handle({ deps, person, by }, { params, body }) {
       if (!isOperator(person.role) && Object.keys(operatorSettings).some((name) => name in body))
         throw new Refusal(
@@ -55,7 +54,6 @@ export const settingsRoutes: Route[] = [
         if (amount !== undefined) input[name] = amount === null ? null : BigInt(amount)
       }
       await changeSettings(deps, params.tenantId, input as SettingsInput, by)
-      return {}
     },
   }),
   route({

@@ -10,7 +10,7 @@ import { TEXT_LENGTH_MAX } from '#tenants/tenant-settings.ts'
 import { getTenantView } from '#tenants/tenant-views.ts'
 import { type ListQuery, listRoutes } from '../kernel/list-routes.ts'
 import { EVERY_ROLE, OPERATORS, OPERATORS_WRITE, type Route, route } from '../kernel/route.ts'
-import { CLOSED, done, line, money, nullable, tenantParams, time, toDate } from '../kernel/route-schemas.ts'
+import { CLOSED, line, money, nullable, tenantParams, time, toDate } from '../kernel/route-schemas.ts'
 
 const status = () => Type.Enum(['ACTIVE', 'SUSPENDED'])
 
@@ -153,11 +153,7 @@ export const tenantRoutes: Route[] = [
       'Suspend a dealer: the dealer API refuses requests. Paid orders are still delivered. The dealer reads the reason',
     params: tenantParams,
     body: Type.Object({ reason: line(REASON_LENGTH_MAX, REASON_LENGTH_MIN) }, CLOSED),
-    answer: done,
-    async handle({ deps, by }, { params, body }) {
-      await suspendTenant(deps, params.tenantId, by, body.reason)
-      return {}
-    },
+    handle: ({ deps, by }, { params, body }) => suspendTenant(deps, params.tenantId, by, body.reason),
   }),
   route({
     method: 'POST',
@@ -165,11 +161,7 @@ export const tenantRoutes: Route[] = [
     access: OPERATORS_WRITE,
     summary: 'Resume a suspended dealer',
     params: tenantParams,
-    answer: done,
-    async handle({ deps, by }, { params }) {
-      await resumeTenant(deps, params.tenantId, by)
-      return {}
-    },
+    handle: ({ deps, by }, { params }) => resumeTenant(deps, params.tenantId, by),
   }),
 ]
 

@@ -6,7 +6,6 @@ import { reauthenticate } from '#people/sign-in.ts'
 import { type Route, route, TENANT_ADMINS } from '../kernel/route.ts'
 import {
   CLOSED,
-  done,
   money,
   nullable,
   REAUTHENTICATIONS_PER_MINUTE,
@@ -75,11 +74,7 @@ export const twinRoutes: Route[] = [
     testMode: 'SAME',
     summary: 'Delete what the test twin of a dealer has bought and received, and give it a new wallet',
     params: tenantParams,
-    answer: done,
-    async handle({ deps, by }, { params }) {
-      await resetTwin(deps, await deps.twins.open(), params.tenantId, by)
-      return {}
-    },
+    handle: async ({ deps, by }, { params }) => resetTwin(deps, await deps.twins.open(), params.tenantId, by),
   }),
   route({
     method: 'POST',
@@ -90,12 +85,10 @@ export const twinRoutes: Route[] = [
     summary: 'Delete the test twin of a dealer with everything that it holds. Requires the password',
     params: tenantParams,
     body: Type.Object(reauthentication, CLOSED),
-    answer: done,
     ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
     async handle({ deps, person, signedIn, by, address }, { params, body }) {
       await reauthenticate(deps, person, { ...body, ...sessionCredential(signedIn), address })
       await deleteTwin(deps, await deps.twins.open(), params.tenantId, by)
-      return {}
     },
   }),
 ]

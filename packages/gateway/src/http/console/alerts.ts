@@ -50,9 +50,7 @@ export const alertRoutes: Route[] = [
       id: (row) => row.noticeId,
     },
   }),
-  route({
-    method: 'GET',
-    path: '/notices/unread',
+  route('GET /notices/unread', {
     access: EVERY_ROLE,
     testMode: 'TWIN',
     summary: 'How many alerts are unread, up to 100',
@@ -62,9 +60,7 @@ export const alertRoutes: Route[] = [
       return { count: await countUnreadAlerts(deps.db, { tenantId: onlyTenant, audience }) }
     },
   }),
-  route({
-    method: 'POST',
-    path: '/notices/read',
+  route('POST /notices/read', {
     access: TENANT_STAFF,
     testMode: 'TWIN',
     summary: 'Mark alerts as read for everybody in the organisation',

@@ -74,9 +74,7 @@ const members = Type.Record(Type.String(), Type.Unknown(), {
 })
 
 export const packageRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: '/packages/:packageCode',
+  route('GET /packages/:packageCode', {
     access: OPERATORS,
     summary: 'A package with everything that operators can edit, and its revision',
     params,
@@ -92,17 +90,13 @@ export const packageRoutes: Route[] = [
       return { package: document, revision, lacksMoney, listPrices: await listPricesOf(deps, packageCode) }
     },
   }),
-  route({
-    method: 'POST',
-    path: '/packages',
+  route('POST /packages', {
     access: OPERATORS_WRITE,
     summary: 'Add a package',
     body: members,
     handle: ({ deps, by }, { body }) => putPackages(deps, [body], by, { mustBeNew: true }),
   }),
-  route({
-    method: 'PUT',
-    path: '/packages/:packageCode',
+  route('PUT /packages/:packageCode', {
     access: OPERATORS_WRITE,
     summary: 'Change a package. Refused if its revision is not the one that was read',
     params,
@@ -139,9 +133,7 @@ export const packageRoutes: Route[] = [
       id: (row) => row.tenantId,
     },
   }),
-  route({
-    method: 'GET',
-    path: '/packages/:packageCode/explanation',
+  route('GET /packages/:packageCode/explanation', {
     access: OPERATORS,
     summary: 'Why a dealer pays what it pays for a package, now or at another time',
     params,

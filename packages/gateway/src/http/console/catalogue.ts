@@ -101,9 +101,7 @@ export const catalogueRoutes: Route[] = [
     },
     count: async ({ deps }, filter) => ({ ...(await countPackages(deps.db, filter)), sums: [] }),
   }),
-  route({
-    method: 'GET',
-    path: '/packages.csv',
+  route('GET /packages.csv', {
     access: OPERATORS,
     summary: 'The same packages as CSV, which can be imported',
     query: Type.Object(filters, CLOSED),
@@ -111,9 +109,7 @@ export const catalogueRoutes: Route[] = [
     answerType: 'text/csv',
     handle: async (context, { query }) => exportFile(context, query),
   }),
-  route({
-    method: 'POST',
-    path: '/packages/import',
+  route('POST /packages/import', {
     access: OPERATORS_WRITE,
     summary: 'Import packages from CSV, all or none. dryRun shows what would change',
     query: Type.Object({ dryRun: Type.Boolean(), ...fileAnswers }, CLOSED),
@@ -134,9 +130,7 @@ export const catalogueRoutes: Route[] = [
       return { ...counts, ...lists, unknownSuppliers: [...unknownSuppliers], ignoredColumns: [...ignoredColumns] }
     },
   }),
-  route({
-    method: 'POST',
-    path: '/packages/sale',
+  route('POST /packages/sale', {
     access: OPERATORS_WRITE,
     summary: 'Put packages on sale or take them off sale',
     body: Type.Object(

@@ -25,17 +25,13 @@ export type Cells = Static<typeof answer>
 const PERIOD_DAYS = 30
 
 export const cellRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: '/cell',
+  route('GET /cell', {
     access: OPERATORS,
     summary: 'Figures of this cell: dealers, what needs attention, balances, sales',
     answer: cellSummary,
     handle: summarise,
   }),
-  route({
-    method: 'GET',
-    path: '/cells',
+  route('GET /cells', {
     access: OPERATORS,
     summary: 'Figures of every cell in CELLS_FILE, and their sums',
     answer,

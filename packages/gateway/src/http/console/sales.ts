@@ -87,18 +87,14 @@ const FORECAST_DAYS = 14
 const BALANCES_MAX = 100
 
 export const salesRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: '/sales',
+  route('GET /sales', {
     access: OPERATORS,
     summary: 'Revenue, cost and margin of a period by day, dealer, package, country or supplier, per currency',
     query,
     answer,
     handle: report,
   }),
-  route({
-    method: 'GET',
-    path: '/sales.csv',
+  route('GET /sales.csv', {
     access: OPERATORS,
     summary: 'The same figures as CSV, with all rows',
     query,
@@ -110,17 +106,13 @@ export const salesRoutes: Route[] = [
       return sendCsv(context.reply, `sales-by-${query.by}-${from}-${to}.csv`, Readable.from(csvOf(query.by, rows)))
     },
   }),
-  route({
-    method: 'GET',
-    path: '/sales/balances',
+  route('GET /sales/balances', {
     access: OPERATORS,
     summary: 'How many days each dealer’s balance lasts, the shortest first',
     answer: Type.Object({ balances: Type.Array(balance) }),
     handle: async (context) => ({ balances: await listBalances(context, BALANCES_MAX) }),
   }),
-  route({
-    method: 'GET',
-    path: '/sales/balances.csv',
+  route('GET /sales/balances.csv', {
     access: OPERATORS,
     summary: 'The same balances as CSV, with all dealers',
     answer: Type.String(),

@@ -94,18 +94,14 @@ export const stockBatchRoutes: Route[] = [
       id: (row) => row.batchId,
     },
   }),
-  route({
-    method: 'PUT',
-    path: '/stock/:supplier/batches/:batchId/alert',
+  route('PUT /stock/:supplier/batches/:batchId/alert', {
     access: OPERATORS_WRITE,
     summary: 'Set how many days before its codes expire a batch alerts; null: never',
     params: batchParams,
     body: Type.Object({ alertDays: nullable(Type.Integer({ minimum: 1, maximum: 365 })) }, CLOSED),
     handle: ({ deps, by }, { params, body }) => setExpiryAlert(deps, { ...params, ...body }, by),
   }),
-  route({
-    method: 'PUT',
-    path: '/stock/:supplier/batches/:batchId/expiry',
+  route('PUT /stock/:supplier/batches/:batchId/expiry', {
     access: OPERATORS_WRITE,
     summary: 'Change when the unsold codes of a batch expire; null: never. Decides its alert again',
     params: batchParams,
@@ -116,9 +112,7 @@ export const stockBatchRoutes: Route[] = [
       return { codes: await setBatchExpiry(deps, { ...params, expiresAt }, by) }
     },
   }),
-  route({
-    method: 'GET',
-    path: '/stock/:supplier/batches/:batchId/codes.csv',
+  route('GET /stock/:supplier/batches/:batchId/codes.csv', {
     access: OPERATORS,
     summary: 'The state of each code of a batch as CSV, without activation codes',
     params: batchParams,
@@ -126,9 +120,7 @@ export const stockBatchRoutes: Route[] = [
     answerType: 'text/csv',
     handle: async (context, { params }) => exportFile(context, params, false),
   }),
-  route({
-    method: 'POST',
-    path: '/stock/:supplier/batches/:batchId/codes.csv',
+  route('POST /stock/:supplier/batches/:batchId/codes.csv', {
     access: OPERATOR_ADMINS,
     sessionOnly: true,
     summary: 'The same with the activation codes of unsold codes. Requires the password. Audited',
@@ -143,9 +135,7 @@ export const stockBatchRoutes: Route[] = [
       return exportFile(context, params, true)
     },
   }),
-  route({
-    method: 'GET',
-    path: '/stock/codes',
+  route('GET /stock/codes', {
     access: OPERATORS,
     summary: 'Codes whose ICCID begins with these digits, the first fifty. Activation codes are not shown',
     query: Type.Object({ iccid: line(40) }, CLOSED),
@@ -159,9 +149,7 @@ export const stockBatchRoutes: Route[] = [
       }
     },
   }),
-  route({
-    method: 'POST',
-    path: '/stock/:supplier/codes/:codeId/reveal',
+  route('POST /stock/:supplier/codes/:codeId/reveal', {
     access: OPERATORS_WRITE,
     sessionOnly: true,
     summary: 'Show the activation code, PIN and PUK of a code that is not sold. Audited',

@@ -26,9 +26,7 @@ const FILE_SIZE_MAX_BYTES = 128 * 1024 * 1024
 const product = { supplier: line(64), productCode: line(128) }
 
 export const stockRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: '/stock',
+  route('GET /stock', {
     access: OPERATORS,
     summary: 'Counted products and how many eSIMs are available; 0 for products that only packages name',
     answer: Type.Object({ levels: Type.Array(level), stockSuppliers: Type.Array(Type.String()) }),
@@ -53,17 +51,13 @@ export const stockRoutes: Route[] = [
       packages: (row) => row.packageCodes.join(' '),
     },
   }),
-  route({
-    method: 'POST',
-    path: '/stock/low',
+  route('POST /stock/low', {
     access: OPERATORS_WRITE,
     summary: 'Set below how many eSIMs an alert is created; null: never',
     body: Type.Object({ ...product, lowAt: nullable(Type.Integer({ minimum: 1, maximum: 100_000_000 })) }, CLOSED),
     handle: ({ deps, by }, { body }) => setLowStock(deps, body, by),
   }),
-  route({
-    method: 'POST',
-    path: '/stock/import',
+  route('POST /stock/import', {
     access: OPERATORS_WRITE,
     summary: 'Import a CSV of activation codes, all or none. Progress is returned as lines of JSON',
     query: Type.Object(

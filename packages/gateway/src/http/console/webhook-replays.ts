@@ -25,9 +25,7 @@ export type ReplayView = Static<typeof replay>
 const REPLAYS_MAX = 10
 
 export const replayRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: '/tenants/:tenantId/replays',
+  route('GET /tenants/:tenantId/replays', {
     access: EVERY_ROLE,
     testMode: 'TWIN',
     summary: 'A dealer’s latest replays, with their progress',
@@ -48,9 +46,7 @@ export const replayRoutes: Route[] = [
       }
     },
   }),
-  route({
-    method: 'POST',
-    path: '/tenants/:tenantId/replays',
+  route('POST /tenants/:tenantId/replays', {
     access: TENANT_STAFF,
     testMode: 'TWIN',
     summary: 'Send the events of a period again, with the same notifyIds',
@@ -72,9 +68,7 @@ export const replayRoutes: Route[] = [
       return { replayId, matched }
     },
   }),
-  route({
-    method: 'POST',
-    path: '/tenants/:tenantId/replays/:replayId/cancel',
+  route('POST /tenants/:tenantId/replays/:replayId/cancel', {
     access: TENANT_STAFF,
     testMode: 'TWIN',
     summary: 'Stop a replay. Events that are already due are still sent',

@@ -136,9 +136,7 @@ export const webhookRoutes: Route[] = [
       settledAt: (row) => row.settledAt,
     },
   }),
-  route({
-    method: 'GET',
-    path: '/tenants/:tenantId/events/:notifyId',
+  route('GET /tenants/:tenantId/events/:notifyId', {
     access: EVERY_ROLE,
     testMode: 'TWIN',
     summary: 'An event with all delivery attempts',
@@ -161,18 +159,14 @@ export const webhookRoutes: Route[] = [
       }
     },
   }),
-  route({
-    method: 'POST',
-    path: '/tenants/:tenantId/events/:notifyId/resend',
+  route('POST /tenants/:tenantId/events/:notifyId/resend', {
     access: TENANT_STAFF,
     testMode: 'TWIN',
     summary: 'Send an event again, with the same notifyId',
     params: Type.Object({ ...tenantParams.properties, notifyId: uuid() }, CLOSED),
     handle: ({ deps, by }, { params }) => resendEvent(deps, params.tenantId, params.notifyId, by),
   }),
-  route({
-    method: 'GET',
-    path: '/tenants/:tenantId/endpoint',
+  route('GET /tenants/:tenantId/endpoint', {
     access: EVERY_ROLE,
     testMode: 'TWIN',
     summary: 'A dealer’s endpoint and its health',
@@ -197,9 +191,7 @@ export const webhookRoutes: Route[] = [
       return { ...view, failingSince: failingSinceMs === null ? null : new Date(failingSinceMs) }
     },
   }),
-  route({
-    method: 'GET',
-    path: '/tenants/:tenantId/endpoint/figures',
+  route('GET /tenants/:tenantId/endpoint/figures', {
     access: EVERY_ROLE,
     testMode: 'TWIN',
     summary: 'How attempts to send events went, and how long they took, in parts of the last day or week',
@@ -212,9 +204,7 @@ export const webhookRoutes: Route[] = [
       return { isSample, parts: parts.map(({ p50Ms, p95Ms, ...part }) => ({ ...part, p50_ms: p50Ms, p95_ms: p95Ms })) }
     },
   }),
-  route({
-    method: 'PUT',
-    path: '/tenants/:tenantId/endpoint',
+  route('PUT /tenants/:tenantId/endpoint', {
     access: TENANT_ADMINS,
     testMode: 'TWIN',
     summary: 'Change a dealer’s endpoint. A new URL must first answer a CHECK_HEALTH',

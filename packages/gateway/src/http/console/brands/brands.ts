@@ -41,9 +41,7 @@ export const pictures = Type.Optional(
 const brandParams = Type.Object({ tenantId: uuid(), brand: brandName() }, CLOSED)
 
 export const brandRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: '/tenants/:tenantId/brands',
+  route('GET /tenants/:tenantId/brands', {
     access: EVERY_ROLE,
     // A test twin has those of its dealer, which are changed outside of test mode.
     testMode: 'TWIN',
@@ -52,9 +50,7 @@ export const brandRoutes: Route[] = [
     answer: brandList,
     handle: async ({ deps }, { params }) => ({ brandList: await listBrands(deps, params.tenantId) }),
   }),
-  route({
-    method: 'PUT',
-    path: '/tenants/:tenantId/brands/:brand',
+  route('PUT /tenants/:tenantId/brands/:brand', {
     access: TENANT_ADMINS,
     summary: 'Create or replace a brand of a dealer. The first one is the default. Audited',
     params: brandParams,
@@ -65,9 +61,7 @@ export const brandRoutes: Route[] = [
     handle: ({ deps, by }, { params, body: { isDefault = false, ...body } }) =>
       putBrand(deps, params, { ...changeOf(body), isDefault }, by),
   }),
-  route({
-    method: 'DELETE',
-    path: '/tenants/:tenantId/brands/:brand',
+  route('DELETE /tenants/:tenantId/brands/:brand', {
     access: TENANT_ADMINS,
     summary: 'Delete a brand of a dealer; what was sent under it shows the default one. Audited',
     params: brandParams,

@@ -13,17 +13,13 @@ const operatorBrand = Type.Object({
 export type OperatorBrandView = Static<typeof operatorBrand>
 
 export const operatorBrandRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: '/operator-brand',
+  route('GET /operator-brand', {
     access: OPERATORS,
     summary: 'The operator’s brand: its console, and its mails to people',
     answer: operatorBrand,
     handle: ({ deps }) => getOperatorBrand(deps.db),
   }),
-  route({
-    method: 'PUT',
-    path: '/operator-brand',
+  route('PUT /operator-brand', {
     access: OPERATOR_ADMINS,
     summary:
       'Set the operator’s brand. Its name, address, phone and hours are what dealers see as the contact. Audited',

@@ -31,9 +31,7 @@ export type EsimActionRow = Static<typeof esimAction>
 
 /** Cancel, suspend, unsuspend and revoke by the dealer's own people, exactly as through the dealer API. */
 export const esimActionRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: '/tenants/:tenantId/profiles/:profileId/actions',
+  route('GET /tenants/:tenantId/profiles/:profileId/actions', {
     access: EVERY_ROLE,
     testMode: 'TWIN',
     summary: 'The actions on an eSIM, newest first',
@@ -53,9 +51,7 @@ export const esimActionRoutes: Route[] = [
       }
     },
   }),
-  route({
-    method: 'POST',
-    path: '/tenants/:tenantId/profiles/:profileId/actions',
+  route('POST /tenants/:tenantId/profiles/:profileId/actions', {
     access: BUYERS,
     testMode: 'TWIN',
     summary:

@@ -15,9 +15,7 @@ const step = Type.Object({
 export type LifeStepView = Static<typeof step>
 
 export const esimLifeRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: '/tenants/:tenantId/profiles/:profileId/life',
+  route('GET /tenants/:tenantId/profiles/:profileId/life', {
     access: EVERY_ROLE,
     testMode: 'TWIN',
     summary: 'The life of an eSIM, oldest step first; steps in the future are planned',
@@ -25,9 +23,7 @@ export const esimLifeRoutes: Route[] = [
     answer: Type.Object({ steps: Type.Array(step) }),
     handle: async ({ deps }, { params }) => ({ steps: await readLifeHistory(deps.db, params) }),
   }),
-  route({
-    method: 'POST',
-    path: '/tenants/:tenantId/profiles/:profileId/poll',
+  route('POST /tenants/:tenantId/profiles/:profileId/poll', {
     access: TENANT_STAFF,
     testMode: 'TWIN',
     summary: 'Ask the supplier for the state and usage of an eSIM now',

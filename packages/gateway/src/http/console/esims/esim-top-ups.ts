@@ -37,9 +37,7 @@ const PAGE_SIZE_MAX = 500
 
 /** Top-ups by the dealer's own people, exactly as through the dealer API. */
 export const topUpRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: '/tenants/:tenantId/profiles/:profileId/top-ups',
+  route('GET /tenants/:tenantId/profiles/:profileId/top-ups', {
     access: EVERY_ROLE,
     testMode: 'TWIN',
     summary: 'The latest top-ups of an eSIM, newest first',
@@ -56,9 +54,7 @@ export const topUpRoutes: Route[] = [
       return { topUps: topUps.map(({ orderId, ...row }) => ({ ...row, orderNo: orderNoOf(orderId) })) }
     },
   }),
-  route({
-    method: 'GET',
-    path: '/tenants/:tenantId/profiles/:profileId/top-up-packages',
+  route('GET /tenants/:tenantId/profiles/:profileId/top-up-packages', {
     access: BUYERS,
     testMode: 'TWIN',
     summary: 'The packages that can be added to an eSIM now, at this dealer’s prices',
@@ -76,9 +72,7 @@ export const topUpRoutes: Route[] = [
       return { packages }
     },
   }),
-  route({
-    method: 'POST',
-    path: '/tenants/:tenantId/profiles/:profileId/top-ups',
+  route('POST /tenants/:tenantId/profiles/:profileId/top-ups', {
     access: BUYERS,
     testMode: 'TWIN',
     summary: 'Top up an eSIM. A repeat with the same transactionId debits nothing. Audited',

@@ -163,9 +163,7 @@ export const profileRoutes: Route[] = [
       entryNo: (row) => Number(row.entryNo),
     },
   }),
-  route({
-    method: 'GET',
-    path: '/tenants/:tenantId/profiles/:profileId',
+  route('GET /tenants/:tenantId/profiles/:profileId', {
     access: EVERY_ROLE,
     testMode: 'TWIN',
     summary: 'An eSIM, without its activation code',
@@ -179,9 +177,7 @@ export const profileRoutes: Route[] = [
       return rowOfProfile(context, row, await context.deps.catalogue.latest())
     },
   }),
-  route({
-    method: 'POST',
-    path: '/tenants/:tenantId/profiles/:profileId/codes',
+  route('POST /tenants/:tenantId/profiles/:profileId/codes', {
     access: TENANT_STAFF,
     testMode: 'TWIN',
     sessionOnly: true,
@@ -201,9 +197,7 @@ export const profileRoutes: Route[] = [
       return { ac, matchingId, ...rest, qr: qrSvg(ac), qrPng: qrPng(ac).toString('base64') }
     },
   }),
-  route({
-    method: 'POST',
-    path: '/tenants/:tenantId/profiles/:profileId/share-link',
+  route('POST /tenants/:tenantId/profiles/:profileId/share-link', {
     access: TENANT_STAFF,
     testMode: 'TWIN',
     sessionOnly: true,
@@ -216,9 +210,7 @@ export const profileRoutes: Route[] = [
       return { shareUrl, qr, isMailPossible: isMailPossible(deps.config) }
     },
   }),
-  route({
-    method: 'POST',
-    path: '/tenants/:tenantId/profiles/:profileId/share-link/mail',
+  route('POST /tenants/:tenantId/profiles/:profileId/share-link/mail', {
     access: TENANT_STAFF,
     testMode: 'TWIN',
     sessionOnly: true,
@@ -234,9 +226,7 @@ export const profileRoutes: Route[] = [
       return { sendStatus: answer.sendStatus }
     },
   }),
-  route({
-    method: 'POST',
-    path: '/tenants/:tenantId/profiles/:profileId/renew-share-link',
+  route('POST /tenants/:tenantId/profiles/:profileId/renew-share-link', {
     access: TENANT_STAFF,
     testMode: 'TWIN',
     summary: 'Replace the shareUrl of an eSIM. The old link ends immediately. Audited',

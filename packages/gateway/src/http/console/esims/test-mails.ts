@@ -38,9 +38,7 @@ const POLICY = [
 
 /** The e-mails that a test twin would have sent. */
 export const testMailRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: '/tenants/:tenantId/test-mails',
+  route('GET /tenants/:tenantId/test-mails', {
     access: EVERY_ROLE,
     testMode: 'TWIN_ONLY',
     summary: 'The latest e-mails of a test twin, which nobody received',
@@ -52,9 +50,7 @@ export const testMailRoutes: Route[] = [
       return { mails: mails.map((mail) => ({ ...headOf(mail), to: isShown ? mail.to : null })) }
     },
   }),
-  route({
-    method: 'GET',
-    path: '/tenants/:tenantId/test-mails/:mailId',
+  route('GET /tenants/:tenantId/test-mails/:mailId', {
     access: EVERY_ROLE,
     testMode: 'TWIN_ONLY',
     summary: 'An e-mail of a test twin, as text',
@@ -68,9 +64,7 @@ export const testMailRoutes: Route[] = [
       return { ...headOf(mail), from, replyTo, text }
     },
   }),
-  route({
-    method: 'GET',
-    path: '/tenants/:tenantId/test-mails/:mailId/page',
+  route('GET /tenants/:tenantId/test-mails/:mailId/page', {
     access: EVERY_ROLE,
     testMode: 'TWIN_ONLY',
     summary: 'An e-mail of a test twin, as the page that a mail program shows',

@@ -26,9 +26,7 @@ type Answer = Static<typeof travellerList>
 export type TravellerList = Omit<Answer, 'question'> & Pick<Awaited<ReturnType<typeof readTravellers>>, 'question'>
 
 export const travellerListRoutes: Route[] = [
-  route({
-    method: 'POST',
-    path: '/traveller-lists',
+  route('POST /traveller-lists', {
     access: TENANT_STAFF,
     testMode: 'TWIN',
     sessionOnly: true,

@@ -66,9 +66,7 @@ const DAYS_DEFAULT = 14
 const DAY = '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])$'
 
 export const dashboardRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: '/dashboard',
+  route('GET /dashboard', {
     access: EVERY_ROLE,
     summary: 'What needs attention, and the figures of a period',
     query: Type.Object(

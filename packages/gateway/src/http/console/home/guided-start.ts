@@ -55,17 +55,13 @@ export type GoLiveChecks = Static<typeof checks>
 const CHECKS_PER_MINUTE = 6
 
 export const setupRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: '/setup',
+  route('GET /setup', {
     access: OPERATORS_WRITE,
     summary: 'The steps of setting up a gateway that are done',
     answer: setup,
     handle: (context) => getSetup(context),
   }),
-  route({
-    method: 'POST',
-    path: '/setup/checks',
+  route('POST /setup/checks', {
     access: OPERATORS_WRITE,
     summary: 'Run the checks before going live. They change nothing; the audit log gets the number of faults',
     answer: checks,

@@ -27,9 +27,7 @@ const RESULTS_PER_KIND_MAX = 5
 const SAME_NUMBER_MAX = 100
 
 export const searchRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: '/search',
+  route('GET /search', {
     access: EVERY_ROLE,
     testMode: 'TWIN',
     summary: 'Find orders, eSIMs, dealers, packages, suppliers and people by their numbers and names',

@@ -26,8 +26,8 @@ export function csvRoute<Row, P extends TSchema | undefined = undefined, Q exten
   csv: CsvFile<Row, P, Q>,
 ): Route {
   const { path, access, testMode, summary, params, query, file, columns } = csv
-  return route({
-    ...{ method: 'GET', path, access, summary },
+  return route(`GET ${path}`, {
+    ...{ access, summary },
     ...(testMode && { testMode }),
     ...(params && { params }),
     ...(query && { query }),

@@ -93,9 +93,7 @@ export function listRoutes<
     }),
   } as unknown as Record<Name, TArray<R>>
   return [
-    route({
-      method: 'GET',
-      path,
+    route(`GET ${path}`, {
       access,
       ...(testMode && { testMode }),
       summary,
@@ -130,9 +128,7 @@ function totalsRoute<F extends TProperties, P extends TProperties = Record<never
   list: CountedList<F, P>,
 ): Route {
   const { path, access, testMode, params, filters, sorts = {} } = list
-  return route({
-    method: 'GET',
-    path: `${path}/totals`,
+  return route(`GET ${path}/totals`, {
     access,
     ...(testMode && { testMode }),
     summary: 'How many rows of this list match, and their sums',

@@ -145,9 +145,10 @@ export type BodyType = 'text/csv' | 'application/octet-stream'
 /** The type that the schema of a request part accepts. */
 export type Part<S> = S extends TSchema ? Static<S> : undefined
 
+/** The method, and the path below /console/api: `GET /orders`. */
+type Address = `${Route['method']} ${string}`
+
 interface Declaration<P, Q, B, A, C> {
-  method: Route['method']
-  path: string
   sessionOnly?: boolean
   duringSetUp?: boolean
   duringView?: boolean
@@ -190,8 +191,8 @@ export function route<
   P extends TSchema | undefined = undefined,
   Q extends TSchema | undefined = undefined,
   B extends TSchema | undefined = undefined,
->(declaration: Declaration<P, Q, B, A, Context> & { access: Exclude<Access, 'anyone'> }): Route {
-  return toRoute(declaration as unknown as Declared)
+>(at: Address, declaration: Declaration<P, Q, B, A, Context> & { access: Exclude<Access, 'anyone'> }): Route {
+  return toRoute(at, declaration as unknown as Declared)
 }
 
 /** Declares a route that does not require sign-in. */
@@ -200,16 +201,18 @@ export function publicRoute<
   P extends TSchema | undefined = undefined,
   Q extends TSchema | undefined = undefined,
   B extends TSchema | undefined = undefined,
->(declaration: Declaration<P, Q, B, A, PublicContext>): Route {
-  return toRoute({ ...declaration, access: 'anyone' } as unknown as Declared)
+>(at: Address, declaration: Declaration<P, Q, B, A, PublicContext>): Route {
+  return toRoute(at, { ...declaration, access: 'anyone' } as unknown as Declared)
 }
 
-type Declared = Omit<Route, 'answer'> & { answer?: TSchema }
+type Declared = Omit<Route, 'method' | 'path' | 'answer'> & { answer?: TSchema }
 
-function toRoute({ answer, ...declared }: Declared): Route {
-  if (answer !== undefined) return { ...declared, answer }
+function toRoute(at: Address, { answer, ...declared }: Declared): Route {
+  const [method, path] = at.split(' ') as [Route['method'], string]
+  const located = { method, path, ...declared }
+  if (answer !== undefined) return { ...located, answer }
   return {
-    ...declared,
+    ...located,
     answer: Type.Object({}, { description: 'The change was made.' }),
     async handle(context, parts) {
       await declared.handle(context, parts)

@@ -52,17 +52,13 @@ const gatewayConfiguration = Type.Object({
 export type GatewayConfiguration = Static<typeof gatewayConfiguration>
 
 export const operatorSettingsRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: '/operator-settings',
+  route('GET /operator-settings', {
     access: OPERATORS,
     summary: 'The operator’s settings, which apply to every node',
     answer: operatorSettings,
     handle: ({ deps }) => getOperatorSettings(deps.db),
   }),
-  route({
-    method: 'PUT',
-    path: '/operator-settings',
+  route('PUT /operator-settings', {
     access: OPERATOR_ADMINS,
     summary:
       'Set the limit of new dealers, the recipients of the operator’s alerts, and who creates test twins. Audited',
@@ -73,26 +69,20 @@ export const operatorSettingsRoutes: Route[] = [
       return setOperatorSettings(deps, { twinsByDealers, ...body }, by)
     },
   }),
-  route({
-    method: 'GET',
-    path: '/operator-contact',
+  route('GET /operator-contact', {
     access: EVERY_ROLE,
     testMode: 'SAME',
     summary: 'Whom dealers ask, and how: a part of the operator’s brand',
     answer: operatorContact,
     handle: ({ deps }) => getOperatorContact(deps.db),
   }),
-  route({
-    method: 'GET',
-    path: '/gateway-configuration',
+  route('GET /gateway-configuration', {
     access: OPERATORS,
     summary: 'The variables of the process that answers, without secrets, and how long data is kept',
     answer: gatewayConfiguration,
     handle: async ({ deps }) => ({ variables: describeVariables(deps.config), retention: RETENTION }),
   }),
-  route({
-    method: 'POST',
-    path: '/operator-settings/test-mail',
+  route('POST /operator-settings/test-mail', {
     access: OPERATOR_ADMINS,
     summary: 'Send an e-mail to yourself, and answer what the mail server said',
     ratePerMinute: TEST_MAILS_PER_MINUTE,

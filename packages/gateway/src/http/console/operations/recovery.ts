@@ -159,17 +159,13 @@ export type ListMatches = Static<typeof listMatches>
 
 /** The command `recovery`. */
 export const recoveryRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: '/recovery',
+  route('GET /recovery', {
     access: OPERATORS,
     summary: 'After a restore: what is ours, what suppliers have beyond it, and what is in doubt',
     answer: report,
     handle: async ({ deps }) => shownOf(await getRecoveryReport(deps)),
   }),
-  route({
-    method: 'POST',
-    path: '/recovery/list',
+  route('POST /recovery/list', {
     access: OPERATOR_ADMINS,
     summary: 'Match a dealer’s own list of its orders since the backup. None of them can then be bought again. Audited',
     body: Type.Object({ tenantId: uuid(), csv: csv('With the columns transactionId,orderNo,amount') }, CLOSED),
@@ -185,9 +181,7 @@ export const recoveryRoutes: Route[] = [
       return { orders: matches.length, known: matches.length - unknown.length, unknown: shown }
     },
   }),
-  route({
-    method: 'POST',
-    path: '/recovery/decide',
+  route('POST /recovery/decide', {
     access: OPERATOR_ADMINS,
     summary: 'Record whether transactionIds of a dealer were sold before the restore. Audited',
     body: Type.Object(
@@ -208,9 +202,7 @@ export const recoveryRoutes: Route[] = [
     handle: ({ deps, by }, { body: { transactionIds: which = 'ALL_IN_DOUBT' as const, ...body } }) =>
       decideTransactions(deps, { ...body, which }, by),
   }),
-  route({
-    method: 'POST',
-    path: '/recovery/stock',
+  route('POST /recovery/stock', {
     access: OPERATOR_ADMINS,
     summary:
       'Say which codes of a batch were sold since the backup, or of those that are still held that all were, or none. Audited',
@@ -230,9 +222,7 @@ export const recoveryRoutes: Route[] = [
       else await endHold(deps, { ...body, rest: kind === 'ALL' ? 'SOLD' : 'UNSOLD' }, by)
     },
   }),
-  route({
-    method: 'POST',
-    path: '/recovery/settle',
+  route('POST /recovery/settle', {
     access: OPERATOR_ADMINS,
     summary: 'Record that what a supplier sold since the backup is accounted for. Audited',
     body: Type.Object(
@@ -250,17 +240,13 @@ export const recoveryRoutes: Route[] = [
       await settleSupplier(deps, { ...body, part }, by)
     },
   }),
-  route({
-    method: 'POST',
-    path: '/recovery/credits',
+  route('POST /recovery/credits', {
     access: OPERATOR_ADMINS,
     summary: 'Record that credits and adjustments since the backup are entered again. Audited',
     body: Type.Object({ evidence: evidence() }, CLOSED),
     handle: ({ deps, by }, { body }) => settleCredits(deps, body, by),
   }),
-  route({
-    method: 'POST',
-    path: '/recovery/release',
+  route('POST /recovery/release', {
     access: OPERATOR_ADMINS,
     summary: 'Release dealers after a restore, or all of them, which ends the recovery. Audited',
     body: Type.Object(

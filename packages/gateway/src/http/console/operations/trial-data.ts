@@ -11,17 +11,13 @@ const trialData = Type.Object({
 export type TrialDataView = Static<typeof trialData>
 
 export const trialDataRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: '/trial-data',
+  route('GET /trial-data', {
     access: OPERATORS_WRITE,
     summary: 'Whether a local gateway has trial data, and how far it is filled',
     answer: trialData,
     handle: ({ deps }) => getTrialData(deps),
   }),
-  route({
-    method: 'POST',
-    path: '/trial-data',
+  route('POST /trial-data', {
     access: OPERATORS_WRITE,
     summary: 'Add dealers with orders, eSIMs, events and movements of four weeks. Local gateways only. Audited',
     async handle({ deps, by }) {
@@ -31,9 +27,7 @@ export const trialDataRoutes: Route[] = [
       )
     },
   }),
-  route({
-    method: 'DELETE',
-    path: '/trial-data',
+  route('DELETE /trial-data', {
     access: OPERATORS_WRITE,
     summary: 'Remove the dealers of the trial data with everything that belongs to them. Audited',
     handle: ({ deps, by }) => removeTrialData(deps, by),

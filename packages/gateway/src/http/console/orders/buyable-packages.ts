@@ -83,9 +83,7 @@ export const buyablePackageRoutes: Route[] = [
       identityCheck: (row) => row.ekycRequired,
     },
   }),
-  route({
-    method: 'GET',
-    path: '/tenants/:tenantId/buyable-packages/places',
+  route('GET /tenants/:tenantId/buyable-packages/places', {
     access: BUYERS,
     testMode: 'TWIN',
     summary: 'Where the packages work that this dealer can buy: countries, and regions by name',
@@ -100,9 +98,7 @@ export const buyablePackageRoutes: Route[] = [
       return { places, isMailPossible: isMailPossible(context.deps.config) }
     },
   }),
-  route({
-    method: 'GET',
-    path: '/tenants/:tenantId/buyable-packages/at',
+  route('GET /tenants/:tenantId/buyable-packages/at', {
     access: BUYERS,
     testMode: 'TWIN',
     summary: 'What this dealer can buy for one place, cheapest first: of a country also the regions that cover it',

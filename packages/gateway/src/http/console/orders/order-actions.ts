@@ -33,9 +33,7 @@ export type EsimActionOutcome = Static<typeof actionOutcome>
 
 /** Actions of operators on orders and eSIMs. */
 export const orderActionRoutes: Route[] = [
-  route({
-    method: 'POST',
-    path: '/tenants/:tenantId/orders/:orderNo/cancel',
+  route('POST /tenants/:tenantId/orders/:orderNo/cancel', {
     access: OPERATORS_WRITE,
     summary: 'Refund what an order still waits for: all of it, or what no supplier has sold yet',
     params: orderParams,
@@ -45,9 +43,7 @@ export const orderActionRoutes: Route[] = [
       await cancelOrder(deps, { tenantId: params.tenantId, orderId, reason: body.reason }, by)
     },
   }),
-  route({
-    method: 'POST',
-    path: '/tenants/:tenantId/orders/:orderNo/ask',
+  route('POST /tenants/:tenantId/orders/:orderNo/ask', {
     access: OPERATORS_WRITE,
     summary: 'Ask the suppliers about an undecided order now',
     params: orderParams,
@@ -55,9 +51,7 @@ export const orderActionRoutes: Route[] = [
     handle: ({ deps }, { params }) =>
       askAboutOrder(deps, { tenantId: params.tenantId, orderId: parseOrderNo(params.orderNo) }),
   }),
-  route({
-    method: 'POST',
-    path: '/tenants/:tenantId/orders/:orderNo/settle',
+  route('POST /tenants/:tenantId/orders/:orderNo/settle', {
     access: OPERATORS_WRITE,
     summary: 'Resolve eSIMs under review with the supplier’s answer',
     params: orderParams,
@@ -87,9 +81,7 @@ export const orderActionRoutes: Route[] = [
       return { itemNos: await resolveOrder(deps, resolution, by) }
     },
   }),
-  route({
-    method: 'POST',
-    path: '/tenants/:tenantId/profiles/:profileId/operator-actions',
+  route('POST /tenants/:tenantId/profiles/:profileId/operator-actions', {
     access: OPERATORS_WRITE,
     summary:
       'Cancel, suspend, unsuspend or revoke an eSIM at its supplier, immediately. A cancelled eSIM is refunded without a fee; a cancellation that the dealer began keeps its fee. Audited',
@@ -101,9 +93,7 @@ export const orderActionRoutes: Route[] = [
       return { outcome: outcome.kind, words: outcome.kind === 'done' ? null : outcome.message }
     },
   }),
-  route({
-    method: 'POST',
-    path: '/tenants/:tenantId/profiles/:profileId/settle-cancel',
+  route('POST /tenants/:tenantId/profiles/:profileId/settle-cancel', {
     access: OPERATORS_WRITE,
     summary:
       'Resolve a pending cancellation, or another action, with the supplier’s answer. A cancelled eSIM is refunded',

@@ -195,18 +195,14 @@ export const orderRoutes: Route[] = [
       entryNo: (row) => Number(row.entryNo),
     },
   }),
-  route({
-    method: 'GET',
-    path: '/orders/locations',
+  route('GET /orders/locations', {
     access: EVERY_ROLE,
     testMode: 'TWIN',
     summary: 'The countries of packages, !RG and !GL among them, by which orders can be filtered',
     answer: Type.Object({ locations: Type.Array(Type.String()) }),
     handle: async (context) => ({ locations: await locationsFor(context) }),
   }),
-  route({
-    method: 'GET',
-    path: '/tenants/:tenantId/orders/:orderNo',
+  route('GET /tenants/:tenantId/orders/:orderNo', {
     access: EVERY_ROLE,
     testMode: 'TWIN',
     summary: 'An order with its eSIMs and its timeline',

@@ -21,9 +21,7 @@ const bought = Type.Object(
 
 /** Orders by the dealer's own people, exactly as by the dealer API. */
 export const placeOrderRoutes: Route[] = [
-  route({
-    method: 'POST',
-    path: '/tenants/:tenantId/orders',
+  route('POST /tenants/:tenantId/orders', {
     access: BUYERS,
     testMode: 'TWIN',
     summary: 'Buy eSIMs. A repeat with the same transactionId debits nothing. Audited',

@@ -47,9 +47,7 @@ export const me = Type.Object({
 export type Me = Static<typeof me>
 
 export const meRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: '/session',
+  route('GET /session', {
     access: 'session',
     testMode: 'SAME',
     duringSetUp: true,
@@ -57,9 +55,7 @@ export const meRoutes: Route[] = [
     answer: me,
     handle: ({ deps, person, signedIn }) => describeMe(deps, person, signedIn.credential, signedIn.viewedTenantId),
   }),
-  route({
-    method: 'GET',
-    path: '/me',
+  route('GET /me', {
     access: EVERY_ROLE,
     testMode: 'SAME',
     summary: 'The person of this access token',

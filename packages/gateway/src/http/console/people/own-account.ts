@@ -35,9 +35,7 @@ const TOKEN_LIFETIME_MAX_DAYS = 366
 const LANGUAGE_TAG = '^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,2}$'
 
 const passwordRoutes: Route[] = [
-  route({
-    method: 'POST',
-    path: '/account/confirm/password',
+  route('POST /account/confirm/password', {
     access: 'session',
     testMode: 'SAME',
     duringSetUp: true,
@@ -51,9 +49,7 @@ const passwordRoutes: Route[] = [
       return confirmByPassword(deps, person, { ...body, sessionId }, by)
     },
   }),
-  route({
-    method: 'POST',
-    path: '/account/password',
+  route('POST /account/password', {
     access: 'session',
     testMode: 'SAME',
     duringSetUp: true,
@@ -72,18 +68,14 @@ const passwordRoutes: Route[] = [
       return changePassword(deps, person, { ...body, endTokens, ...sessionCredential(signedIn), address })
     },
   }),
-  route({
-    method: 'PUT',
-    path: '/account/muted-alerts',
+  route('PUT /account/muted-alerts', {
     access: 'session',
     testMode: 'SAME',
     summary: 'Choose which kinds of alerts are not sent to you by e-mail',
     body: Type.Object({ kinds: Type.Array(line(40), { maxItems: 50 }) }, CLOSED),
     handle: ({ deps, person, by }, { body }) => muteAlerts(deps, person, body.kinds, by),
   }),
-  route({
-    method: 'PUT',
-    path: '/account/locale',
+  route('PUT /account/locale', {
     access: 'session',
     testMode: 'SAME',
     summary: 'Choose the language and the time zone of the console and of mails to you. null: as the browser says',
@@ -93,9 +85,7 @@ const passwordRoutes: Route[] = [
     ),
     handle: ({ deps, person }, { body }) => saveLocale(deps.db, person.personId, body),
   }),
-  route({
-    method: 'PATCH',
-    path: '/account',
+  route('PATCH /account', {
     access: 'session',
     testMode: 'SAME',
     summary: 'Change your name',
@@ -105,9 +95,7 @@ const passwordRoutes: Route[] = [
 ]
 
 const secondFactorRoutes: Route[] = [
-  route({
-    method: 'POST',
-    path: '/account/second-factor',
+  route('POST /account/second-factor', {
     access: 'session',
     testMode: 'SAME',
     duringSetUp: true,
@@ -121,9 +109,7 @@ const secondFactorRoutes: Route[] = [
       return { ...secondFactor, qr: encodeQR(secondFactor.uri, 'svg') }
     },
   }),
-  route({
-    method: 'POST',
-    path: '/account/second-factor/confirm',
+  route('POST /account/second-factor/confirm', {
     access: 'session',
     testMode: 'SAME',
     duringSetUp: true,
@@ -133,9 +119,7 @@ const secondFactorRoutes: Route[] = [
     ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
     handle: ({ deps, person, by }, { body }) => confirmOwnSecondFactor(deps, person, body.code, by),
   }),
-  route({
-    method: 'POST',
-    path: '/account/second-factor/remove',
+  route('POST /account/second-factor/remove', {
     access: 'session',
     testMode: 'SAME',
     summary: 'Turn the authenticator off',
@@ -158,9 +142,7 @@ const sessionRow = Type.Object({
 })
 
 const sessionRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: '/account/sessions',
+  route('GET /account/sessions', {
     access: 'session',
     testMode: 'SAME',
     summary: 'Your sessions',
@@ -171,18 +153,14 @@ const sessionRoutes: Route[] = [
       return { sessions: rows.map((row) => ({ ...row, current: row.sessionId === current })) }
     },
   }),
-  route({
-    method: 'DELETE',
-    path: '/account/sessions/:sessionId',
+  route('DELETE /account/sessions/:sessionId', {
     access: 'session',
     testMode: 'SAME',
     summary: 'End one of your sessions',
     params: Type.Object({ sessionId: uuid() }, CLOSED),
     handle: ({ deps, person, by }, { params }) => endOwnSession(deps, person, params.sessionId, by),
   }),
-  route({
-    method: 'DELETE',
-    path: '/account/sessions',
+  route('DELETE /account/sessions', {
     access: 'session',
     testMode: 'SAME',
     summary: 'End all your sessions except this one',
@@ -202,9 +180,7 @@ const tokenRow = Type.Object({
 })
 
 const tokenRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: '/account/tokens',
+  route('GET /account/tokens', {
     access: 'session',
     testMode: 'SAME',
     summary: 'Your access tokens, without their text',
@@ -213,9 +189,7 @@ const tokenRoutes: Route[] = [
       return { tokens: await listAccessTokens(deps.db, person.personId) }
     },
   }),
-  route({
-    method: 'POST',
-    path: '/account/tokens',
+  route('POST /account/tokens', {
     access: 'session',
     testMode: 'SAME',
     summary: 'Create an access token. Requires the password. The text is returned only here',
@@ -235,9 +209,7 @@ const tokenRoutes: Route[] = [
       return createOwnToken(deps, person, { ...body, sessionId }, by)
     },
   }),
-  route({
-    method: 'DELETE',
-    path: '/account/tokens/:tokenId',
+  route('DELETE /account/tokens/:tokenId', {
     access: 'session',
     testMode: 'SAME',
     summary: 'Delete an access token. It stops working immediately',

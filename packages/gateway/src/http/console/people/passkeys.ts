@@ -66,9 +66,7 @@ const attestation = authenticatorAnswer({
 })
 
 const signInRoutes: Route[] = [
-  publicRoute({
-    method: 'POST',
-    path: '/passkey/request',
+  publicRoute('POST /passkey/request', {
     summary: 'Start to sign in with a passkey',
     body: Type.Object({}, CLOSED),
     answer: options,
@@ -78,9 +76,7 @@ const signInRoutes: Route[] = [
       return { options: await requestSignIn(context.deps, relyingParty, flowOf(context, { start: true })) }
     },
   }),
-  publicRoute({
-    method: 'POST',
-    path: '/passkey/session',
+  publicRoute('POST /passkey/session', {
     summary: 'Sign in with a passkey. The session is returned as a cookie',
     body: Type.Object({ answer: assertion }, CLOSED),
     answer: me,
@@ -99,9 +95,7 @@ const signInRoutes: Route[] = [
 ]
 
 const confirmationRoutes: Route[] = [
-  route({
-    method: 'POST',
-    path: '/account/confirm/request',
+  route('POST /account/confirm/request', {
     access: 'session',
     testMode: 'SAME',
     duringSetUp: true,
@@ -114,9 +108,7 @@ const confirmationRoutes: Route[] = [
       return { options: await requestConfirmation(deps, getRelyingParty(deps), person, sessionId) }
     },
   }),
-  route({
-    method: 'POST',
-    path: '/account/confirm',
+  route('POST /account/confirm', {
     access: 'session',
     testMode: 'SAME',
     duringSetUp: true,
@@ -143,9 +135,7 @@ const passkeyRow = Type.Object({
 const params = Type.Object({ passkeyId: uuid() }, CLOSED)
 
 const ownRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: '/account/passkeys',
+  route('GET /account/passkeys', {
     access: 'session',
     testMode: 'SAME',
     duringSetUp: true,
@@ -155,9 +145,7 @@ const ownRoutes: Route[] = [
       return { passkeys: await listPasskeys(deps.db, person.personId) }
     },
   }),
-  route({
-    method: 'POST',
-    path: '/account/passkeys/request',
+  route('POST /account/passkeys/request', {
     access: 'session',
     testMode: 'SAME',
     duringSetUp: true,
@@ -170,9 +158,7 @@ const ownRoutes: Route[] = [
       return { options: await startRegistration(deps, getRelyingParty(deps), registrantOf(context), body) }
     },
   }),
-  route({
-    method: 'POST',
-    path: '/account/passkeys',
+  route('POST /account/passkeys', {
     access: 'session',
     testMode: 'SAME',
     duringSetUp: true,
@@ -190,9 +176,7 @@ const ownRoutes: Route[] = [
       )
     },
   }),
-  route({
-    method: 'PATCH',
-    path: '/account/passkeys/:passkeyId',
+  route('PATCH /account/passkeys/:passkeyId', {
     access: 'session',
     testMode: 'SAME',
     summary: 'Rename a passkey',
@@ -200,9 +184,7 @@ const ownRoutes: Route[] = [
     body: Type.Object({ name: line(60) }, CLOSED),
     handle: ({ deps, person, by }, { params, body }) => renameOwnPasskey(deps, person, params.passkeyId, body.name, by),
   }),
-  route({
-    method: 'POST',
-    path: '/account/passkeys/:passkeyId/remove',
+  route('POST /account/passkeys/:passkeyId/remove', {
     access: 'session',
     testMode: 'SAME',
     summary: 'Remove a passkey. Requires the password',

@@ -60,9 +60,7 @@ const link = Type.Object({
 
 /** Changes to access require the password, so that a stolen session cannot become permanent access. */
 export const peopleRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: '/people',
+  route('GET /people', {
     access: EVERY_ROLE,
     summary: "The operator's people, or those of a tenant",
     query: filters,
@@ -87,9 +85,7 @@ export const peopleRoutes: Route[] = [
       id: (row) => row.personId,
     },
   }),
-  route({
-    method: 'POST',
-    path: '/people',
+  route('POST /people', {
     access: TENANT_ADMINS,
     sessionOnly: true,
     summary: 'Invite a person. Requires the password. Returns the link to pass on',
@@ -118,9 +114,7 @@ export const peopleRoutes: Route[] = [
       })
     },
   }),
-  route({
-    method: 'PATCH',
-    path: '/people/:personId',
+  route('PATCH /people/:personId', {
     access: TENANT_ADMINS,
     sessionOnly: true,
     summary: "Change a person's name, role or status. Role and status require the password",
@@ -148,9 +142,7 @@ export const peopleRoutes: Route[] = [
       await reauthenticated(context, { password, code, confirmation }, change)
     },
   }),
-  route({
-    method: 'POST',
-    path: '/people/:personId/link',
+  route('POST /people/:personId/link', {
     access: TENANT_ADMINS,
     sessionOnly: true,
     summary: 'Create a link with which the person chooses a password. Requires your password. Older links stop working',
@@ -169,9 +161,7 @@ export const peopleRoutes: Route[] = [
       })
     },
   }),
-  route({
-    method: 'POST',
-    path: '/people/:personId/second-factor/remove',
+  route('POST /people/:personId/second-factor/remove', {
     access: TENANT_ADMINS,
     sessionOnly: true,
     summary: 'Remove the second factor of a person who lost it. Requires your password',
@@ -184,9 +174,7 @@ export const peopleRoutes: Route[] = [
       await reauthenticated(context, body, (tx) => removePersonSecondFactor(tx, deps.ids, other.personId, by))
     },
   }),
-  route({
-    method: 'POST',
-    path: '/people/:personId/provider/unlink',
+  route('POST /people/:personId/provider/unlink', {
     access: TENANT_ADMINS,
     sessionOnly: true,
     summary:

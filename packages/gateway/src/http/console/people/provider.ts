@@ -29,9 +29,7 @@ const query = Type.Object(
  * still works.
  */
 export const providerRoutes: Route[] = [
-  publicRoute({
-    method: 'POST',
-    path: '/provider/request',
+  publicRoute('POST /provider/request', {
     summary: 'Start to sign in through the provider',
     body: Type.Object({}, CLOSED),
     answer: url,
@@ -41,9 +39,7 @@ export const providerRoutes: Route[] = [
       return { url: await startProviderSignIn(context.deps, getProvider(context.deps), flow) }
     },
   }),
-  publicRoute({
-    method: 'POST',
-    path: '/provider/session',
+  publicRoute('POST /provider/session', {
     summary: 'Sign in with what the provider answered. The session is returned as a cookie',
     body: query,
     answer: me,
@@ -55,9 +51,7 @@ export const providerRoutes: Route[] = [
       return answerSignedIn(context, await finishProviderSignIn(deps, getProvider(deps), flow, input))
     },
   }),
-  route({
-    method: 'POST',
-    path: '/account/confirm/provider/request',
+  route('POST /account/confirm/provider/request', {
     access: 'session',
     testMode: 'SAME',
     duringSetUp: true,
@@ -70,9 +64,7 @@ export const providerRoutes: Route[] = [
       return { url: await startProviderSignIn(context.deps, getProvider(context.deps), flow) }
     },
   }),
-  route({
-    method: 'POST',
-    path: '/account/confirm/provider',
+  route('POST /account/confirm/provider', {
     access: 'session',
     testMode: 'SAME',
     duringSetUp: true,

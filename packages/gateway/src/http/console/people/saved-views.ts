@@ -12,27 +12,21 @@ const savedView = Type.Object({ viewId: Type.String(), ...view })
 export type SavedView = Static<typeof savedView>
 
 export const savedViewRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: '/account/views',
+  route('GET /account/views', {
     access: 'session',
     testMode: 'SAME',
     summary: 'Your saved views of lists',
     answer: Type.Object({ views: Type.Array(savedView) }),
     handle: async ({ deps, person }) => ({ views: await listViews(deps.db, person.personId) }),
   }),
-  route({
-    method: 'POST',
-    path: '/account/views',
+  route('POST /account/views', {
     access: 'session',
     testMode: 'SAME',
     summary: 'Save a view of a list, or replace the one of that name',
     body: Type.Object(view, CLOSED),
     handle: ({ deps, person }, { body }) => saveView(deps, person.personId, body),
   }),
-  route({
-    method: 'DELETE',
-    path: '/account/views/:viewId',
+  route('DELETE /account/views/:viewId', {
     access: 'session',
     testMode: 'SAME',
     summary: 'Delete one of your saved views',

@@ -8,9 +8,7 @@ import { CLOSED, REAUTHENTICATIONS_PER_MINUTE, reauthentication } from '../kerne
 import { sessionCredential } from './sign-in.ts'
 
 export const secondFactorRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: '/second-factors',
+  route('GET /second-factors', {
     access: OPERATORS,
     summary: 'For each role, whether its people must have a second factor',
     answer: Type.Object({ roles: Type.Array(Type.Object({ role: Type.Enum(ROLES), required: Type.Boolean() })) }),
@@ -19,9 +17,7 @@ export const secondFactorRoutes: Route[] = [
       return { roles: ROLES.map((role) => ({ role, required: required.includes(role) })) }
     },
   }),
-  route({
-    method: 'PUT',
-    path: '/second-factors/:role',
+  route('PUT /second-factors/:role', {
     access: OPERATOR_ADMINS,
     sessionOnly: true,
     summary: 'Require a second factor for a role, or stop requiring it. Requires your password',

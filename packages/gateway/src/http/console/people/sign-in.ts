@@ -22,9 +22,7 @@ const password = () => Type.String({ minLength: 1, maxLength: PASSWORD_LENGTH_MA
 const linkToken = () => Type.String({ minLength: 20, maxLength: 100 })
 
 export const signInRoutes: Route[] = [
-  publicRoute({
-    method: 'GET',
-    path: '/sign-in-options',
+  publicRoute('GET /sign-in-options', {
     summary: 'The ways to sign in that this gateway offers',
     answer: Type.Object({
       mail: Type.Boolean({ description: 'A forgotten password can be replaced by a link sent by e-mail' }),
@@ -40,9 +38,7 @@ export const signInRoutes: Route[] = [
       }
     },
   }),
-  publicRoute({
-    method: 'POST',
-    path: '/session',
+  publicRoute('POST /session', {
     summary: 'Sign in. The session is returned as a cookie',
     body: Type.Object({ email: line(254), password: password(), code: Type.Optional(typedCode()) }, CLOSED),
     answer: me,
@@ -55,9 +51,7 @@ export const signInRoutes: Route[] = [
       return answerSignedIn(context, result)
     },
   }),
-  publicRoute({
-    method: 'POST',
-    path: '/session/local',
+  publicRoute('POST /session/local', {
     summary: 'Sign in by the link that a local gateway printed when it started. The session is returned as a cookie',
     body: Type.Object({ token: linkToken() }, CLOSED),
     answer: me,
@@ -68,9 +62,7 @@ export const signInRoutes: Route[] = [
       return answerSignedIn(context, await signInLocally(deps, { ...body, address, userAgent }))
     },
   }),
-  route({
-    method: 'DELETE',
-    path: '/session',
+  route('DELETE /session', {
     access: 'session',
     testMode: 'SAME',
     duringSetUp: true,
@@ -94,9 +86,7 @@ export const signInRoutes: Route[] = [
       return { signOutUrl: signOutUrl ?? null }
     },
   }),
-  route({
-    method: 'POST',
-    path: '/tenants/:tenantId/view',
+  route('POST /tenants/:tenantId/view', {
     access: OPERATORS,
     sessionOnly: true,
     summary: 'See the console as an administrator of this dealer, without changing anything. Audited',
@@ -104,18 +94,14 @@ export const signInRoutes: Route[] = [
     handle: ({ deps, signedIn, by }, { params }) =>
       viewAsDealer(deps, sessionCredential(signedIn).sessionId, params.tenantId, by),
   }),
-  route({
-    method: 'DELETE',
-    path: '/session/view',
+  route('DELETE /session/view', {
     access: 'session',
     testMode: 'SAME',
     duringView: true,
     summary: 'End the view as a dealer',
     handle: ({ deps, signedIn, by }) => endView(deps, sessionCredential(signedIn).sessionId, by),
   }),
-  publicRoute({
-    method: 'POST',
-    path: '/forgotten-password',
+  publicRoute('POST /forgotten-password', {
     summary:
       'Send a link for choosing a new password to this address, if it belongs to a person. The answer is always the same',
     body: Type.Object({ email: line(254) }, CLOSED),
@@ -137,9 +123,7 @@ export const signInRoutes: Route[] = [
       )
     },
   }),
-  publicRoute({
-    method: 'POST',
-    path: '/link',
+  publicRoute('POST /link', {
     summary: 'The person and kind of an invitation or reset link',
     body: Type.Object({ token: linkToken() }, CLOSED),
     answer: Type.Object({ email: Type.String(), name: Type.String(), kind: Type.String() }),
@@ -149,9 +133,7 @@ export const signInRoutes: Route[] = [
       return { email: person.email, name: person.name, kind }
     },
   }),
-  publicRoute({
-    method: 'POST',
-    path: '/link/password',
+  publicRoute('POST /link/password', {
     summary: 'Choose a password with an invitation or reset link',
     body: Type.Object({ token: linkToken(), password: password(), name: Type.Optional(line(100)) }, CLOSED),
     answer: Type.Object({ email: Type.String() }),

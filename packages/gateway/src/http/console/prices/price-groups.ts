@@ -20,9 +20,7 @@ const groupName = Type.Object({ groupName: line(64) }, CLOSED)
 
 /** Tenants are added to groups in tenant-prices.ts. */
 export const priceGroupRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: '/price-groups',
+  route('GET /price-groups', {
     access: OPERATORS,
     summary: 'Groups of dealers that share a price plan, by name',
     answer: Type.Object({ groups: Type.Array(groupRow) }),
@@ -40,9 +38,7 @@ export const priceGroupRoutes: Route[] = [
       dealers: (row) => row.tenantCount,
     },
   }),
-  route({
-    method: 'GET',
-    path: '/price-groups/:groupName',
+  route('GET /price-groups/:groupName', {
     access: OPERATORS,
     summary: 'A group with its plan and dealers',
     params: groupName,
@@ -52,34 +48,26 @@ export const priceGroupRoutes: Route[] = [
       return { ...rowOf(found!), ...(await membersOf(deps.db, found!.tenantIds)) }
     },
   }),
-  route({
-    method: 'POST',
-    path: '/price-groups',
+  route('POST /price-groups', {
     access: OPERATORS_WRITE,
     summary: 'Create an empty group without a plan',
     body: groupName,
     handle: ({ deps, by }, { body }) => createGroup(deps, body.groupName, by),
   }),
-  route({
-    method: 'PATCH',
-    path: '/price-groups/:groupName',
+  route('PATCH /price-groups/:groupName', {
     access: OPERATORS_WRITE,
     summary: 'Rename a group. Prices do not change',
     params: groupName,
     body: groupName,
     handle: ({ deps, by }, { params, body }) => renameGroup(deps, params.groupName, body.groupName, by),
   }),
-  route({
-    method: 'DELETE',
-    path: '/price-groups/:groupName',
+  route('DELETE /price-groups/:groupName', {
     access: OPERATORS_WRITE,
     summary: 'Delete an empty group',
     params: groupName,
     handle: ({ deps, by }, { params }) => deleteGroup(deps, params.groupName, by),
   }),
-  route({
-    method: 'PUT',
-    path: '/price-groups/:groupName/plan',
+  route('PUT /price-groups/:groupName/plan', {
     access: OPERATORS_WRITE,
     summary: 'Set the plan of a group, for dealers without a plan of their own; null: no plan',
     params: groupName,

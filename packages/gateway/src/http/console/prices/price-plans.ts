@@ -70,9 +70,7 @@ const preview = Type.Object({
 export type RulePreview = Static<typeof preview>
 
 export const pricePlanRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: '/price-plans',
+  route('GET /price-plans', {
     access: OPERATORS,
     summary: 'Price plans by name, with the number of their dealers',
     answer: Type.Object({ plans: Type.Array(planRow) }),
@@ -124,9 +122,7 @@ export const pricePlanRoutes: Route[] = [
       validUntil: (rule) => rule.validUntil,
     },
   }),
-  route({
-    method: 'GET',
-    path: '/price-plans/:planName',
+  route('GET /price-plans/:planName', {
     access: OPERATORS,
     summary: 'A price plan and its dealers',
     params: planName,
@@ -136,43 +132,33 @@ export const pricePlanRoutes: Route[] = [
       return { ...rowOf(found!), ...(await membersOf(deps.db, found!.tenantIds)) }
     },
   }),
-  route({
-    method: 'POST',
-    path: '/price-plans',
+  route('POST /price-plans', {
     access: OPERATORS_WRITE,
     summary: 'Create a price plan without rules',
     body: Type.Object({ ...planName.properties, displayName: Type.Optional(displayName()) }, CLOSED),
     handle: ({ deps, by }, { body }) => createPlan(deps, body.planName, by, body.displayName),
   }),
-  route({
-    method: 'PATCH',
-    path: '/price-plans/:planName',
+  route('PATCH /price-plans/:planName', {
     access: OPERATORS_WRITE,
     summary: 'Rename a price plan. Prices do not change',
     params: planName,
     body: planName,
     handle: ({ deps, by }, { params, body }) => renamePlan(deps, params.planName, body.planName, by),
   }),
-  route({
-    method: 'DELETE',
-    path: '/price-plans/:planName',
+  route('DELETE /price-plans/:planName', {
     access: OPERATORS_WRITE,
     summary: 'Delete a price plan that nobody uses',
     params: planName,
     handle: ({ deps, by }, { params }) => deletePlan(deps, params.planName, by),
   }),
-  route({
-    method: 'PUT',
-    path: '/price-plans/:planName/display-name',
+  route('PUT /price-plans/:planName/display-name', {
     access: OPERATORS_WRITE,
     summary: 'Set the name that people see, which may have spaces; null: none',
     params: planName,
     body: Type.Object({ displayName: displayName() }, CLOSED),
     handle: ({ deps, by }, { params, body }) => setPlanDisplayName(deps, params.planName, body.displayName, by),
   }),
-  route({
-    method: 'POST',
-    path: '/price-plans/:planName/preview',
+  route('POST /price-plans/:planName/preview', {
     access: OPERATORS_WRITE,
     summary: 'Show what a rule would change, without saving it',
     params: planName,
@@ -182,9 +168,7 @@ export const pricePlanRoutes: Route[] = [
       return previewOf(deps, await draftRule(deps.db, ruleKeyOf(planName, rule), ruleValueOf(rule)), currencyCode)
     },
   }),
-  route({
-    method: 'POST',
-    path: '/price-plans/:planName/removal-preview',
+  route('POST /price-plans/:planName/removal-preview', {
     access: OPERATORS_WRITE,
     summary: 'Show what removing a rule would change, without removing it',
     params: planName,
@@ -195,9 +179,7 @@ export const pricePlanRoutes: Route[] = [
       return previewOf(deps, draft, currencyCode)
     },
   }),
-  route({
-    method: 'PUT',
-    path: '/price-plans/:planName/rules',
+  route('PUT /price-plans/:planName/rules', {
     access: OPERATORS_WRITE,
     summary: 'Set a percentage for a package, a location, a supplier or all, or a price for a package or all',
     params: planName,
@@ -205,9 +187,7 @@ export const pricePlanRoutes: Route[] = [
     handle: ({ deps, by }, { params, body }) =>
       setPlanRule(deps, ruleKeyOf(params.planName, body), ruleValueOf(body), by),
   }),
-  route({
-    method: 'DELETE',
-    path: '/price-plans/:planName/rules',
+  route('DELETE /price-plans/:planName/rules', {
     access: OPERATORS_WRITE,
     summary: 'Remove a percentage, or, with currencyCode, a price',
     params: planName,

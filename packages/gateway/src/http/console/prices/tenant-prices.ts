@@ -78,9 +78,7 @@ export const tenantPriceRoutes: Route[] = [
       return countOf(pricesFor(snapshot, buyer, query, { forOperator: onlyTenant === null }).length)
     },
   }),
-  route({
-    method: 'GET',
-    path: '/tenants/:tenantId/prices.csv',
+  route('GET /tenants/:tenantId/prices.csv', {
     access: EVERY_ROLE,
     testMode: 'TWIN',
     summary: 'The same as CSV',
@@ -95,45 +93,35 @@ export const tenantPriceRoutes: Route[] = [
       return sendCsv(reply, csvFileName('prices', { tenantId, clientName }), Readable.from(csv))
     },
   }),
-  route({
-    method: 'GET',
-    path: '/tenants/:tenantId/price-assignment',
+  route('GET /tenants/:tenantId/price-assignment', {
     access: OPERATORS,
     summary: 'A dealer’s price plan and price group',
     params: tenantParams,
     answer: assignment,
     handle: ({ deps }, { params }) => getAssignment(deps.db, params.tenantId),
   }),
-  route({
-    method: 'PUT',
-    path: '/tenants/:tenantId/price-plan',
+  route('PUT /tenants/:tenantId/price-plan', {
     access: OPERATORS_WRITE,
     summary: 'Set a dealer’s price plan; null: no plan of its own',
     params: tenantParams,
     body: Type.Object({ planName: nullable(line(64)) }, CLOSED),
     handle: ({ deps, by }, { params, body }) => setTenantPlan(deps, params.tenantId, body.planName, by),
   }),
-  route({
-    method: 'PUT',
-    path: '/tenants/:tenantId/price-group',
+  route('PUT /tenants/:tenantId/price-group', {
     access: OPERATORS_WRITE,
     summary: 'Set a dealer’s price group; null: no group',
     params: tenantParams,
     body: Type.Object({ groupName: nullable(line(64)) }, CLOSED),
     handle: ({ deps, by }, { params, body }) => setTenantGroup(deps, params.tenantId, body.groupName, by),
   }),
-  route({
-    method: 'PUT',
-    path: '/tenants/:tenantId/own-prices/:packageCode',
+  route('PUT /tenants/:tenantId/own-prices/:packageCode', {
     access: OPERATORS_WRITE,
     summary: 'Set a dealer’s own price of a package, in its currency',
     params: ownParams,
     body: Type.Object({ price: money() }, CLOSED),
     handle: ({ deps, by }, { params, body }) => setOwnPrice(deps, { ...params, price: BigInt(body.price) }, by),
   }),
-  route({
-    method: 'DELETE',
-    path: '/tenants/:tenantId/own-prices/:packageCode',
+  route('DELETE /tenants/:tenantId/own-prices/:packageCode', {
     access: OPERATORS_WRITE,
     summary: 'Delete a dealer’s own price. Plan, group or list price apply again',
     params: ownParams,

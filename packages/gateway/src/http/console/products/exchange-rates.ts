@@ -16,9 +16,7 @@ const rateRow = Type.Object({
 export type ExchangeRateRow = Static<typeof rateRow>
 
 export const exchangeRateRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: '/exchange-rates',
+  route('GET /exchange-rates', {
     access: OPERATORS,
     summary: 'Rates for sale rules whose costs are in a different currency from their prices',
     answer: Type.Object({ rates: Type.Array(rateRow) }),
@@ -38,18 +36,14 @@ export const exchangeRateRoutes: Route[] = [
       updatedAt: (row) => row.updatedAt,
     },
   }),
-  route({
-    method: 'PUT',
-    path: '/exchange-rates',
+  route('PUT /exchange-rates', {
     access: OPERATORS_WRITE,
     summary: 'Enter a rate with its date. Packages follow it as they follow changed costs',
     body: Type.Object({ ...pair, rate: Type.String({ maxLength: 40 }), ratedAt: time() }, CLOSED),
     handle: ({ deps, by }, { body }) =>
       setRate(deps, body, { rate: parseRate(body.rate), ratedAt: new Date(body.ratedAt) }, by),
   }),
-  route({
-    method: 'DELETE',
-    path: '/exchange-rates',
+  route('DELETE /exchange-rates', {
     access: OPERATORS_WRITE,
     summary: 'Remove a rate',
     query: Type.Object(pair, CLOSED),

@@ -105,9 +105,7 @@ export const supplierProductRoutes: Route[] = [
       packages: (row) => row.packageCodes.join(' '),
     },
   }),
-  route({
-    method: 'GET',
-    path: '/supplier-products/costs',
+  route('GET /supplier-products/costs', {
     access: OPERATORS,
     summary: 'What a product has cost, the latest first',
     query: Type.Object({ supplier: line(64), productCode: line(128) }, CLOSED),
@@ -122,18 +120,14 @@ export const supplierProductRoutes: Route[] = [
     }),
     handle: async ({ deps }, { query }) => ({ costs: await listCosts(deps.db, query.supplier, query.productCode) }),
   }),
-  route({
-    method: 'GET',
-    path: '/supplier-syncs',
+  route('GET /supplier-syncs', {
     access: OPERATORS,
     summary:
       'When the catalogues of suppliers were read, how that ended, and the progress of those that are being read',
     answer: Type.Object({ syncs: Type.Array(sync) }),
     handle: async ({ deps }) => ({ syncs: (await listSyncs(deps.db)).map(shown) }),
   }),
-  route({
-    method: 'POST',
-    path: '/suppliers/:supplier/sync',
+  route('POST /suppliers/:supplier/sync', {
     access: OPERATORS_WRITE,
     summary: 'Read the catalogue of a supplier now. A worker does it; GET /supplier-syncs shows its progress',
     params,
@@ -143,9 +137,7 @@ export const supplierProductRoutes: Route[] = [
       return shown(await getSync(deps.db, params.supplier))
     },
   }),
-  route({
-    method: 'PUT',
-    path: '/suppliers/:supplier/sync',
+  route('PUT /suppliers/:supplier/sync', {
     access: OPERATORS_WRITE,
     summary: 'Set how often the catalogue of a supplier is read; null: only on demand',
     params,
@@ -159,9 +151,7 @@ export const supplierProductRoutes: Route[] = [
       return shown(await getSync(deps.db, params.supplier))
     },
   }),
-  route({
-    method: 'POST',
-    path: '/suppliers/:supplier/sync/accept',
+  route('POST /suppliers/:supplier/sync/accept', {
     access: OPERATORS_WRITE,
     summary: 'Accept a catalogue that was held, as it was read at that time',
     params,

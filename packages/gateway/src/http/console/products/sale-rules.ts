@@ -109,9 +109,7 @@ const PREVIEWS_PER_MINUTE = 20
 const EFFECTS_PER_MINUTE = 60
 
 export const saleRuleRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: '/sale-rules',
+  route('GET /sale-rules', {
     access: OPERATORS,
     summary: 'Sale rules, in the order in which they select products',
     answer: Type.Object({ rules: Type.Array(ruleRow) }),
@@ -137,9 +135,7 @@ export const saleRuleRoutes: Route[] = [
       updatedAt: (row) => row.updatedAt,
     },
   }),
-  route({
-    method: 'PUT',
-    path: '/sale-rules/:ruleName',
+  route('PUT /sale-rules/:ruleName', {
     access: OPERATORS_WRITE,
     summary: 'Add a sale rule, or change the given members of one. Packages change when the rules are applied',
     params,
@@ -150,9 +146,7 @@ export const saleRuleRoutes: Route[] = [
       return getRule(deps.db, params.ruleName)
     },
   }),
-  route({
-    method: 'DELETE',
-    path: '/sale-rules/:ruleName',
+  route('DELETE /sale-rules/:ruleName', {
     access: OPERATORS_WRITE,
     summary:
       'Delete a sale rule. Its packages go off sale when the rules are next applied, or belong to no rule any more',
@@ -161,9 +155,7 @@ export const saleRuleRoutes: Route[] = [
     handle: ({ deps, by }, { params, query }) =>
       deleteRule(deps, params.ruleName, { keepPackages: query.keepPackages === true }, by),
   }),
-  route({
-    method: 'POST',
-    path: '/sale-rules/preview',
+  route('POST /sale-rules/preview', {
     access: OPERATORS_WRITE,
     summary: 'What applying the sale rules would change; with a draft, as if that rule were saved. Changes nothing',
     ratePerMinute: PREVIEWS_PER_MINUTE,
@@ -181,9 +173,7 @@ export const saleRuleRoutes: Route[] = [
       return shown(await previewRules(deps.db, drafts), body.change)
     },
   }),
-  route({
-    method: 'POST',
-    path: '/sale-rules/effect',
+  route('POST /sale-rules/effect', {
     access: OPERATORS,
     summary: 'What a draft of a sale rule would sell, at which prices and margins. Changes nothing',
     ratePerMinute: EFFECTS_PER_MINUTE,
@@ -193,9 +183,7 @@ export const saleRuleRoutes: Route[] = [
       return { ...(await effectOfRule(deps.db, body.ruleName, await draftedRule(deps.db, body))) } as SaleRuleEffect
     },
   }),
-  route({
-    method: 'GET',
-    path: '/sale-rules/preview.csv',
+  route('GET /sale-rules/preview.csv', {
     access: OPERATORS,
     summary: 'The preview of all packages as CSV',
     ratePerMinute: PREVIEWS_PER_MINUTE,
@@ -206,18 +194,14 @@ export const saleRuleRoutes: Route[] = [
       return sendCsv(reply, 'preview.csv', Readable.from([text]))
     },
   }),
-  route({
-    method: 'POST',
-    path: '/sale-rules/apply',
+  route('POST /sale-rules/apply', {
     access: OPERATORS_WRITE,
     summary: 'Apply the sale rules exactly as previewed, in one transaction; refused if anything has changed since',
     body: Type.Object({ basis: Type.String({ pattern: '^[0-9a-f]{32}$' }) }, CLOSED),
     answer: Type.Object({ added: Type.Integer(), changed: Type.Integer() }),
     handle: async ({ deps, by }, { body }) => ({ ...(await applyRules(deps, body.basis, by)) }),
   }),
-  route({
-    method: 'POST',
-    path: '/sale-rules/release',
+  route('POST /sale-rules/release', {
     access: OPERATORS_WRITE,
     summary: 'Separate packages from their sale rules: no rule changes them any more',
     body: Type.Object({ packageCodes: Type.Array(line(64), { minItems: 1, maxItems: 1_000 }) }, CLOSED),

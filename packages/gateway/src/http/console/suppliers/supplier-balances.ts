@@ -43,9 +43,7 @@ const ZONE_LENGTH_MAX = 64
 const DAYS_DEFAULT = 30
 
 export const supplierBalanceRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: '/suppliers/:supplier/balance',
+  route('GET /suppliers/:supplier/balance', {
     access: OPERATORS,
     summary: 'The balance at a supplier as it was read last, and at the end of each day before',
     params,
@@ -77,9 +75,7 @@ export const supplierBalanceRoutes: Route[] = [
       }
     },
   }),
-  route({
-    method: 'PUT',
-    path: '/suppliers/:supplier/balance/alert',
+  route('PUT /suppliers/:supplier/balance/alert', {
     access: OPERATORS_WRITE,
     summary: 'Set the balance below which an alert is created; null: never',
     params,

@@ -101,9 +101,7 @@ const hourBeforeOrder = raw(`${timeOfId('i.order_id')} - interval '1 hour'`)
 type Costs = Pick<SupplierFigures['costs'][number], 'currencyCode' | 'delivered' | 'stated'>
 
 export const supplierFigureRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: '/suppliers/:supplier/figures',
+  route('GET /suppliers/:supplier/figures', {
     access: OPERATORS,
     summary:
       'How purchases at a supplier ended in the last 24 hours, how long they took and what they cost, with the last errors',

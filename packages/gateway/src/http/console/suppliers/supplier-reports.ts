@@ -66,9 +66,7 @@ const omitted = {
 }
 /** The reports of the command `supplier report`. */
 export const supplierReportRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: '/supplier-reports/months',
+  route('GET /supplier-reports/months', {
     access: OPERATORS,
     summary:
       'What each supplier delivered and refused in a month, with sales and cost. Deliveries, refusals and cancellations are counted a few seconds later',
@@ -88,9 +86,7 @@ export const supplierReportRoutes: Route[] = [
     parts: ({ deps }, { query }) => inOnePart(listSupplierMonths(deps.db, periodOf(query))),
     columns: SUPPLIER_MONTH_COLUMNS,
   }),
-  route({
-    method: 'GET',
-    path: '/supplier-reports/discrepancies',
+  route('GET /supplier-reports/discrepancies', {
     access: OPERATORS,
     summary: 'Orders without eSIMs and eSIMs without orders in a month, newest first',
     query: ofMonth,
@@ -112,9 +108,7 @@ export const supplierReportRoutes: Route[] = [
     parts: ({ deps }, { query }) => streamDiscrepancies(deps.db, periodOf(query)),
     columns: DISCREPANCY_COLUMNS,
   }),
-  route({
-    method: 'GET',
-    path: '/supplier-reports/prices',
+  route('GET /supplier-reports/prices', {
     access: OPERATORS,
     summary: 'Packages on sale whose supplier charges a price other than their cost in the catalogue',
     answer: Type.Object({

@@ -45,9 +45,7 @@ const cheapest = Type.Object({
 export type CheapestProduct = Static<typeof cheapest>
 
 export const supplierVerificationRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: '/suppliers/:supplier/cheapest-product',
+  route('GET /suppliers/:supplier/cheapest-product', {
     access: OPERATORS,
     summary: 'The cheapest product with an eSIM that the supplier lists, which a verification can buy',
     params: Type.Object({ supplier: line(64) }, CLOSED),
@@ -57,9 +55,7 @@ export const supplierVerificationRoutes: Route[] = [
       return { product: product ? { ...product, cost: Number(product.cost) } : null }
     },
   }),
-  route({
-    method: 'POST',
-    path: '/suppliers/:supplier/verify',
+  route('POST /suppliers/:supplier/verify', {
     access: OPERATOR_ADMINS,
     sessionOnly: true,
     summary:

@@ -86,9 +86,7 @@ const params = Type.Object({ supplier: line(64) }, CLOSED)
 const CONFIG_SIZE_MAX_BYTES = 256 * 1024
 
 export const supplierRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: '/suppliers',
+  route('GET /suppliers', {
     access: OPERATORS,
     summary: 'Suppliers and their state',
     answer: Type.Object({ suppliers: Type.Array(supplierRow) }),
@@ -116,9 +114,7 @@ export const supplierRoutes: Route[] = [
       updatedAt: (row) => row.updatedAt,
     },
   }),
-  route({
-    method: 'GET',
-    path: '/supplier-types',
+  route('GET /supplier-types', {
     access: OPERATORS,
     summary: 'The types of suppliers, with the schema of their configuration',
     answer: Type.Object({ types: Type.Array(supplierType) }),
@@ -132,9 +128,7 @@ export const supplierRoutes: Route[] = [
       }
     },
   }),
-  route({
-    method: 'GET',
-    path: '/suppliers/:supplier/config',
+  route('GET /suppliers/:supplier/config', {
     access: OPERATOR_ADMINS,
     summary: 'The configuration of a supplier, without its secrets',
     params,
@@ -143,9 +137,7 @@ export const supplierRoutes: Route[] = [
       return { supplier, ...(await getSupplierConfig(deps, supplier)) }
     },
   }),
-  route({
-    method: 'POST',
-    path: '/suppliers',
+  route('POST /suppliers', {
     access: OPERATOR_ADMINS,
     sessionOnly: true,
     summary: 'Add a supplier, and test it. Requires the password',
@@ -159,9 +151,7 @@ export const supplierRoutes: Route[] = [
       return test(deps, supplier)
     },
   }),
-  route({
-    method: 'PUT',
-    path: '/suppliers/:supplier/config',
+  route('PUT /suppliers/:supplier/config', {
     access: OPERATOR_ADMINS,
     sessionOnly: true,
     summary:
@@ -177,9 +167,7 @@ export const supplierRoutes: Route[] = [
       return test(deps, params.supplier)
     },
   }),
-  route({
-    method: 'POST',
-    path: '/suppliers/:supplier/test',
+  route('POST /suppliers/:supplier/test', {
     access: OPERATORS_WRITE,
     summary: 'Test the connection to a supplier',
     params,
@@ -187,9 +175,7 @@ export const supplierRoutes: Route[] = [
     handle: ({ deps }, { params }) => test(deps, params.supplier),
   }),
   ...([true, false] as const).map((paused) =>
-    route({
-      method: 'POST',
-      path: `/suppliers/:supplier/${paused ? 'pause' : 'resume'}`,
+    route(`POST /suppliers/:supplier/${paused ? 'pause' : 'resume'}`, {
       access: OPERATORS_WRITE,
       summary: paused
         ? 'Stop ordering from a supplier. Its orders go to the next supplier of their package, or wait'

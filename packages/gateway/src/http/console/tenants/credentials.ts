@@ -16,9 +16,7 @@ const GRACE_MAX_S = GRACE_MAX_MS / 1000
 
 /** Both require the password, because a stolen session must not be enough. */
 export const credentialRoutes: Route[] = [
-  route({
-    method: 'POST',
-    path: '/tenants/:tenantId/secret/view',
+  route('POST /tenants/:tenantId/secret/view', {
     access: TENANT_ADMINS,
     testMode: 'TWIN',
     sessionOnly: true,
@@ -32,9 +30,7 @@ export const credentialRoutes: Route[] = [
       return { appSecret: await viewSecret(deps, params.tenantId, by) }
     },
   }),
-  route({
-    method: 'POST',
-    path: '/tenants/:tenantId/secret/reset',
+  route('POST /tenants/:tenantId/secret/reset', {
     access: TENANT_ADMINS,
     testMode: 'TWIN',
     sessionOnly: true,

@@ -5,18 +5,14 @@ import { CLOSED, tenantParams, time, uuid } from '../kernel/route-schemas.ts'
 
 /** Facts that the signature debugger needs from the gateway. Signing and sending happen in the browser. */
 export const explorerRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: '/clock',
+  route('GET /clock', {
     access: EVERY_ROLE,
     testMode: 'SAME',
     summary: 'The clock against which timestamps are checked',
     answer: Type.Object({ serverTime: time() }),
     handle: async ({ deps }) => ({ serverTime: new Date(deps.databaseClock.now()) }),
   }),
-  route({
-    method: 'GET',
-    path: '/tenants/:tenantId/request-ids/:requestId',
+  route('GET /tenants/:tenantId/request-ids/:requestId', {
     access: EVERY_ROLE,
     testMode: 'TWIN',
     summary: 'Whether a RequestID was used, while it is stored',

@@ -46,18 +46,14 @@ export type TagCount = Static<typeof tagCount>
 
 /** Notes of the operator's people on dealers and orders, and tags of dealers. Dealers see neither, but can ask questions. */
 export const noteRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: '/tenants/:tenantId/notes',
+  route('GET /tenants/:tenantId/notes', {
     access: OPERATORS,
     summary: 'The operator’s notes on a dealer, newest first',
     params: tenantParams,
     answer: notes,
     handle: (context, { params }) => viewNotes(context, params),
   }),
-  route({
-    method: 'POST',
-    path: '/tenants/:tenantId/notes',
+  route('POST /tenants/:tenantId/notes', {
     access: OPERATORS_WRITE,
     summary: 'Add a note on a dealer. Audited',
     params: tenantParams,
@@ -67,18 +63,14 @@ export const noteRoutes: Route[] = [
       await addNote(deps, params, body.text, params.tenantId, by)
     },
   }),
-  route({
-    method: 'GET',
-    path: '/tenants/:tenantId/orders/:orderNo/notes',
+  route('GET /tenants/:tenantId/orders/:orderNo/notes', {
     access: OPERATORS,
     summary: 'The operator’s notes on an order, newest first',
     params: orderParams,
     answer: notes,
     handle: async (context, { params }) => viewNotes(context, await getOrder(context.deps, params)),
   }),
-  route({
-    method: 'POST',
-    path: '/tenants/:tenantId/orders/:orderNo/notes',
+  route('POST /tenants/:tenantId/orders/:orderNo/notes', {
     access: OPERATORS_WRITE,
     summary: 'Add a note on an order. Audited',
     params: orderParams,
@@ -86,9 +78,7 @@ export const noteRoutes: Route[] = [
     handle: async ({ deps, by }, { params, body }) =>
       addNote(deps, await getOrder(deps, params), body.text, params.orderNo, by),
   }),
-  route({
-    method: 'POST',
-    path: '/tenants/:tenantId/orders/:orderNo/questions',
+  route('POST /tenants/:tenantId/orders/:orderNo/questions', {
     access: BUYERS,
     summary: 'Ask the operator about an order: a note on it, with an alert. Audited',
     params: orderParams,
@@ -97,9 +87,7 @@ export const noteRoutes: Route[] = [
     handle: async ({ deps, by }, { params, body }) =>
       askAboutOrder(deps, { ...(await getOrder(deps, params)), orderNo: params.orderNo }, body.text, by),
   }),
-  route({
-    method: 'POST',
-    path: '/tenants/:tenantId/questions',
+  route('POST /tenants/:tenantId/questions', {
     access: BUYERS,
     summary: 'Ask the operator something that is about no order: a note on the dealer, with an alert. Audited',
     params: tenantParams,
@@ -108,34 +96,26 @@ export const noteRoutes: Route[] = [
     handle: async ({ deps, by }, { params, body }) =>
       askAboutAccount(deps, await getTenantView(deps, params.tenantId), body.text, by),
   }),
-  route({
-    method: 'DELETE',
-    path: '/tenants/:tenantId/notes/:noteId',
+  route('DELETE /tenants/:tenantId/notes/:noteId', {
     access: OPERATORS_WRITE,
     summary: 'Delete a note. Audited',
     params: Type.Object({ ...tenantParams.properties, noteId: uuid() }, CLOSED),
     handle: ({ deps, by }, { params }) => deleteNote(deps, params.tenantId, params.noteId, by),
   }),
-  route({
-    method: 'GET',
-    path: '/tags',
+  route('GET /tags', {
     access: OPERATORS,
     summary: 'The operator’s tags of all dealers, and how many dealers have each',
     answer: Type.Object({ tags: Type.Array(tagCount) }),
     handle: async ({ deps }) => ({ tags: await listTags(deps.db) }),
   }),
-  route({
-    method: 'GET',
-    path: '/tenants/:tenantId/tags',
+  route('GET /tenants/:tenantId/tags', {
     access: OPERATORS,
     summary: 'The operator’s tags of a dealer',
     params: tenantParams,
     answer: tags,
     handle: async ({ deps }, { params }) => ({ tags: await getTags(deps.db, params.tenantId) }),
   }),
-  route({
-    method: 'PUT',
-    path: '/tenants/:tenantId/tags',
+  route('PUT /tenants/:tenantId/tags', {
     access: OPERATORS_WRITE,
     summary: 'Replace the tags of a dealer. Audited',
     params: tenantParams,

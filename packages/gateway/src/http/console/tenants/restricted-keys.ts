@@ -48,9 +48,7 @@ const keyParams = Type.Object({ tenantId: uuid(), appKey: Type.String({ maxLengt
 
 /** Changes require the password, because a stolen session must not be enough. */
 export const keyRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: '/tenants/:tenantId/keys',
+  route('GET /tenants/:tenantId/keys', {
     access: TENANT_ADMINS,
     testMode: 'TWIN',
     summary: 'The restricted keys of a dealer, with their limits and what they have spent',
@@ -58,9 +56,7 @@ export const keyRoutes: Route[] = [
     answer: Type.Object({ keys: Type.Array(keyRow) }),
     handle: async ({ deps }, { params }) => ({ keys: await listKeys(deps.db, params.tenantId) }),
   }),
-  route({
-    method: 'POST',
-    path: '/tenants/:tenantId/keys',
+  route('POST /tenants/:tenantId/keys', {
     access: TENANT_ADMINS,
     testMode: 'TWIN',
     sessionOnly: true,
@@ -74,9 +70,7 @@ export const keyRoutes: Route[] = [
       return createKey(deps, params.tenantId, inputOf(body), by)
     },
   }),
-  route({
-    method: 'PATCH',
-    path: '/tenants/:tenantId/keys/:appKey',
+  route('PATCH /tenants/:tenantId/keys/:appKey', {
     access: TENANT_ADMINS,
     testMode: 'TWIN',
     sessionOnly: true,
@@ -89,9 +83,7 @@ export const keyRoutes: Route[] = [
       await setKey(deps, params.tenantId, params.appKey, inputOf(body), by)
     },
   }),
-  route({
-    method: 'POST',
-    path: '/tenants/:tenantId/keys/:appKey/revoke',
+  route('POST /tenants/:tenantId/keys/:appKey/revoke', {
     access: TENANT_ADMINS,
     testMode: 'TWIN',
     sessionOnly: true,

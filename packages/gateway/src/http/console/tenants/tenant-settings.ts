@@ -32,9 +32,7 @@ const operatorSettings = {
 }
 
 export const settingsRoutes: Route[] = [
-  route({
-    method: 'PATCH',
-    path: '/tenants/:tenantId/settings',
+  route('PATCH /tenants/:tenantId/settings', {
     access: TENANT_ADMINS,
     testMode: 'TWIN',
     summary: 'Change settings. Only the operator may change name, QPS, limits and unsigned requests',
@@ -56,9 +54,7 @@ export const settingsRoutes: Route[] = [
       await changeSettings(deps, params.tenantId, input as SettingsInput, by)
     },
   }),
-  route({
-    method: 'GET',
-    path: '/my-address',
+  route('GET /my-address', {
     access: EVERY_ROLE,
     testMode: 'SAME',
     summary: 'Your address as the gateway sees it',

@@ -107,9 +107,7 @@ export const tenantRoutes: Route[] = [
       id: (row) => row.tenantId,
     },
   }),
-  route({
-    method: 'POST',
-    path: '/tenants',
+  route('POST /tenants', {
     access: OPERATORS_WRITE,
     sessionOnly: true,
     summary: 'Create a dealer. The AppSecret is returned only here',
@@ -124,9 +122,7 @@ export const tenantRoutes: Route[] = [
     answer: credentials,
     handle: ({ deps, by }, { body }) => createTenant(deps, body, by),
   }),
-  route({
-    method: 'GET',
-    path: '/tenants/:tenantId',
+  route('GET /tenants/:tenantId', {
     access: EVERY_ROLE,
     testMode: 'TWIN',
     summary: 'A dealer',
@@ -136,18 +132,14 @@ export const tenantRoutes: Route[] = [
       return { ...(await getTenantView(deps, params.tenantId)), qpsDefault: deps.config.defaultQpsLimit }
     },
   }),
-  route({
-    method: 'GET',
-    path: '/tenants/:tenantId/activity',
+  route('GET /tenants/:tenantId/activity', {
     access: OPERATORS,
     summary: 'When a dealer last called its API and last ordered',
     params: tenantParams,
     answer: activity,
     handle: ({ deps }, { params }) => getActivity(deps.db, params.tenantId),
   }),
-  route({
-    method: 'POST',
-    path: '/tenants/:tenantId/suspend',
+  route('POST /tenants/:tenantId/suspend', {
     access: OPERATORS_WRITE,
     summary:
       'Suspend a dealer: the dealer API refuses requests. Paid orders are still delivered. The dealer reads the reason',
@@ -155,9 +147,7 @@ export const tenantRoutes: Route[] = [
     body: Type.Object({ reason: line(REASON_LENGTH_MAX, REASON_LENGTH_MIN) }, CLOSED),
     handle: ({ deps, by }, { params, body }) => suspendTenant(deps, params.tenantId, by, body.reason),
   }),
-  route({
-    method: 'POST',
-    path: '/tenants/:tenantId/resume',
+  route('POST /tenants/:tenantId/resume', {
     access: OPERATORS_WRITE,
     summary: 'Resume a suspended dealer',
     params: tenantParams,

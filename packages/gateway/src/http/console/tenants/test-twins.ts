@@ -29,9 +29,7 @@ export type TwinRow = Static<typeof twinRow>
 
 /** Creating and deleting require the password, as for all credentials. */
 export const twinRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: '/tenants/:tenantId/twin',
+  route('GET /tenants/:tenantId/twin', {
     access: TENANT_ADMINS,
     testMode: 'SAME',
     summary: 'The test twin of a dealer; null if it has none',
@@ -44,9 +42,7 @@ export const twinRoutes: Route[] = [
       return { twin: row }
     },
   }),
-  route({
-    method: 'POST',
-    path: '/tenants/:tenantId/twin',
+  route('POST /tenants/:tenantId/twin', {
     access: TENANT_ADMINS,
     testMode: 'SAME',
     sessionOnly: true,
@@ -67,18 +63,14 @@ export const twinRoutes: Route[] = [
       return { appKey, appSecret }
     },
   }),
-  route({
-    method: 'POST',
-    path: '/tenants/:tenantId/twin/reset',
+  route('POST /tenants/:tenantId/twin/reset', {
     access: TENANT_ADMINS,
     testMode: 'SAME',
     summary: 'Delete what the test twin of a dealer has bought and received, and give it a new wallet',
     params: tenantParams,
     handle: async ({ deps, by }, { params }) => resetTwin(deps, await deps.twins.open(), params.tenantId, by),
   }),
-  route({
-    method: 'POST',
-    path: '/tenants/:tenantId/twin/delete',
+  route('POST /tenants/:tenantId/twin/delete', {
     access: TENANT_ADMINS,
     testMode: 'SAME',
     sessionOnly: true,

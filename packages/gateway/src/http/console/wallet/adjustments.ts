@@ -69,9 +69,7 @@ export const adjustmentRoutes: Route[] = [
       id: (row) => row.adjustmentId,
     },
   }),
-  route({
-    method: 'POST',
-    path: '/tenants/:tenantId/adjustments',
+  route('POST /tenants/:tenantId/adjustments', {
     access: OPERATORS_WRITE,
     summary: 'Propose an adjustment. Another operator must approve it',
     params: tenantParams,
@@ -86,9 +84,7 @@ export const adjustmentRoutes: Route[] = [
       return { status }
     },
   }),
-  route({
-    method: 'POST',
-    path: '/tenants/:tenantId/adjustments/:adjustmentId/approve',
+  route('POST /tenants/:tenantId/adjustments/:adjustmentId/approve', {
     access: OPERATORS_WRITE,
     summary: "Approve another operator's proposal. Its transfer is posted",
     params,
@@ -98,9 +94,7 @@ export const adjustmentRoutes: Route[] = [
       return { status }
     },
   }),
-  route({
-    method: 'POST',
-    path: '/tenants/:tenantId/adjustments/:adjustmentId/reject',
+  route('POST /tenants/:tenantId/adjustments/:adjustmentId/reject', {
     access: OPERATORS_WRITE,
     summary: 'Reject a proposal, or withdraw your own',
     params,

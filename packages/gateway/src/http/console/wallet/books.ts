@@ -27,9 +27,7 @@ const books = Type.Object({
 export type BooksView = Static<typeof books>
 
 export const booksRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: '/tenants/:tenantId/books',
+  route('GET /tenants/:tenantId/books', {
     access: EVERY_ROLE,
     testMode: 'TWIN',
     summary: 'The newest checkpoint of the ledger, and what verifies it',
@@ -40,9 +38,7 @@ export const booksRoutes: Route[] = [
       return { books: (await readBooks(deps, tenantId, query.knownSize)) ?? null }
     },
   }),
-  route({
-    method: 'POST',
-    path: '/tenants/:tenantId/books/checkpoints',
+  route('POST /tenants/:tenantId/books/checkpoints', {
     access: TENANT_STAFF,
     testMode: 'TWIN',
     summary: 'Sign a checkpoint of all entries that are in the tree, at most one a second',
@@ -52,9 +48,7 @@ export const booksRoutes: Route[] = [
       return getCheckpoint(deps, tenantId, {})
     },
   }),
-  route({
-    method: 'GET',
-    path: '/tenants/:tenantId/books/file',
+  route('GET /tenants/:tenantId/books/file', {
     access: EVERY_ROLE,
     testMode: 'TWIN',
     summary: 'A books file: the entries of a month, or all, with the proofs that lead to the newest checkpoint',

@@ -50,17 +50,13 @@ const paymentDetails = Type.Object({ currencyCode: Type.String(), ...settings })
 export type PaymentDetails = Static<typeof paymentDetails>
 
 export const paymentRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: '/payment-settings',
+  route('GET /payment-settings', {
     access: OPERATORS,
     summary: 'How dealers pay, by currency, and above which amount two people confirm a payment',
     answer: Type.Object({ currencies: Type.Array(currencySettings) }),
     handle: async ({ deps }) => ({ currencies: await listPaymentSettings(deps.db) }),
   }),
-  route({
-    method: 'PUT',
-    path: '/payment-settings/:currencyCode',
+  route('PUT /payment-settings/:currencyCode', {
     access: OPERATOR_ADMINS,
     sessionOnly: true,
     summary: 'Set how dealers of a currency pay. Requires the password: dealers send money there. Audited',
@@ -75,9 +71,7 @@ export const paymentRoutes: Route[] = [
       return setPaymentSettings(deps, { ...params, bankDetails, paymentUrl, secondPersonAbove: limit }, by)
     },
   }),
-  route({
-    method: 'GET',
-    path: '/tenants/:tenantId/payment-details',
+  route('GET /tenants/:tenantId/payment-details', {
     access: EVERY_ROLE,
     summary: 'How this dealer pays',
     params: tenantParams,
@@ -88,17 +82,13 @@ export const paymentRoutes: Route[] = [
       return { currencyCode, bankDetails: found?.bankDetails ?? null, paymentUrl: found?.paymentUrl ?? null }
     },
   }),
-  route({
-    method: 'GET',
-    path: '/operator-details',
+  route('GET /operator-details', {
     access: OPERATORS,
     summary: 'The operator’s legal details, as statements show them',
     answer: operatorDetails,
     handle: ({ deps }) => getOperatorDetails(deps.db),
   }),
-  route({
-    method: 'PUT',
-    path: '/operator-details',
+  route('PUT /operator-details', {
     access: OPERATOR_ADMINS,
     summary: 'Set the operator’s legal details. Issued statements keep the earlier ones. Audited',
     body: Type.Object(details, CLOSED),

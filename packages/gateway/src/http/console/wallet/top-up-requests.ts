@@ -83,17 +83,13 @@ export const topUpRequestRoutes: Route[] = [
       id: (row) => row.requestId,
     },
   }),
-  route({
-    method: 'GET',
-    path: '/top-up-requests/open',
+  route('GET /top-up-requests/open', {
     access: OPERATORS,
     summary: 'How many requests wait for an operator',
     answer: Type.Object({ open: Type.Integer() }),
     handle: async ({ deps }) => ({ open: await countOpenRequests(deps.db) }),
   }),
-  route({
-    method: 'POST',
-    path: '/tenants/:tenantId/top-up-requests',
+  route('POST /tenants/:tenantId/top-up-requests', {
     access: BUYERS,
     summary: 'Ask for a top-up of the balance. A repeat with the same reference and amount asks once. Audited',
     params: tenantParams,
@@ -123,9 +119,7 @@ export const topUpRequestRoutes: Route[] = [
       return { requestId, status }
     },
   }),
-  route({
-    method: 'POST',
-    path: '/tenants/:tenantId/top-up-requests/with-receipt',
+  route('POST /tenants/:tenantId/top-up-requests/with-receipt', {
     access: BUYERS,
     summary: 'Ask for a top-up with its receipt, a PDF, PNG or JPEG of at most 4 MB, as the body. Audited',
     params: tenantParams,
@@ -144,9 +138,7 @@ export const topUpRequestRoutes: Route[] = [
       return { requestId, status }
     },
   }),
-  route({
-    method: 'GET',
-    path: '/tenants/:tenantId/top-up-requests/:topUpRequestId/receipt',
+  route('GET /tenants/:tenantId/top-up-requests/:topUpRequestId/receipt', {
     access: EVERY_ROLE,
     summary: 'The receipt of a request, as a file to download',
     params,
@@ -162,9 +154,7 @@ export const topUpRequestRoutes: Route[] = [
       return content as unknown as string // sent as it is
     },
   }),
-  route({
-    method: 'POST',
-    path: '/tenants/:tenantId/top-up-requests/:topUpRequestId/confirm',
+  route('POST /tenants/:tenantId/top-up-requests/:topUpRequestId/confirm', {
     access: OPERATORS_WRITE,
     summary: 'Confirm that the payment has arrived: one top-up is posted. Large amounts need a second person',
     params,
@@ -174,9 +164,7 @@ export const topUpRequestRoutes: Route[] = [
       return { status, isWaitingForSecond: status === 'REQUESTED' }
     },
   }),
-  route({
-    method: 'POST',
-    path: '/tenants/:tenantId/top-up-requests/:topUpRequestId/decline',
+  route('POST /tenants/:tenantId/top-up-requests/:topUpRequestId/decline', {
     access: OPERATORS_WRITE,
     summary: 'Decline a request. The dealer reads the reason',
     params,

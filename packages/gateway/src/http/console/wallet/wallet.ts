@@ -71,9 +71,7 @@ const monthSummary = Type.Object({
 export type MonthSummary = Static<typeof monthSummary>
 
 export const walletRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: '/tenants/:tenantId/wallet',
+  route('GET /tenants/:tenantId/wallet', {
     access: EVERY_ROLE,
     testMode: 'TWIN',
     summary: 'Balance and limits',
@@ -118,9 +116,7 @@ export const walletRoutes: Route[] = [
       return countEntries(deps.db, tenantId, versions, kind)
     },
   }),
-  route({
-    method: 'GET',
-    path: '/tenants/:tenantId/wallet/entries.csv',
+  route('GET /tenants/:tenantId/wallet/entries.csv', {
     access: EVERY_ROLE,
     testMode: 'TWIN',
     summary: 'Transfers as CSV, oldest first, optionally of one month or kind',
@@ -135,9 +131,7 @@ export const walletRoutes: Route[] = [
       return sendCsv(reply, fileName, Readable.from(entriesCsv(pagesWithNames(context, entries), currencyCode)))
     },
   }),
-  route({
-    method: 'GET',
-    path: '/tenants/:tenantId/wallet/statement',
+  route('GET /tenants/:tenantId/wallet/statement', {
     access: EVERY_ROLE,
     summary: 'The statement that was issued for a month, as a page to print. It never changes',
     params: tenantParams,
@@ -156,9 +150,7 @@ export const walletRoutes: Route[] = [
       return document
     },
   }),
-  route({
-    method: 'POST',
-    path: '/tenants/:tenantId/wallet/top-ups',
+  route('POST /tenants/:tenantId/wallet/top-ups', {
     access: OPERATORS_WRITE,
     summary: 'Credit a payment, once per reference',
     params: tenantParams,

@@ -118,16 +118,11 @@ export function listRoutes<
   ]
 }
 
-type CountedList<F extends TProperties, P extends TProperties> = Pick<
-  ListDeclaration<string, F, TSchema, P>,
-  'path' | 'access' | 'testMode' | 'params' | 'filters' | 'count'
-> & { sorts?: Record<string, Sort> }
-
 /** The route for the totals of a list, over all its pages. */
-function totalsRoute<F extends TProperties, P extends TProperties = Record<never, never>>(
-  list: CountedList<F, P>,
+function totalsRoute<F extends TProperties, R extends TSchema, P extends TProperties>(
+  list: ListDeclaration<string, F, R, P>,
 ): Route {
-  const { path, access, testMode, params, filters, sorts = {} } = list
+  const { path, access, testMode, params, filters, sorts } = list
   return route(`GET ${path}/totals`, {
     access,
     ...(testMode && { testMode }),

@@ -55,13 +55,6 @@ export type RouteLimit = keyof typeof LIMITS
 export type RouteLimiters = Readonly<Record<RouteLimit, CallerLimiter>>
 
 export function createRouteLimiters(clock: Pick<Clock, 'monotonic'>): RouteLimiters {
-  const { any, dealer, upload, question, file, download } = LIMITS
-  return {
-    any: createCallerLimiter(any, clock),
-    dealer: createCallerLimiter(dealer, clock),
-    upload: createCallerLimiter(upload, clock),
-    question: createCallerLimiter(question, clock),
-    file: createCallerLimiter(file, clock),
-    download: createCallerLimiter(download, clock),
-  }
+  const limiters = Object.entries(LIMITS).map(([name, limit]) => [name, createCallerLimiter(limit, clock)])
+  return Object.fromEntries(limiters)
 }

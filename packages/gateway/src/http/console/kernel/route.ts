@@ -148,23 +148,15 @@ export type Part<S> = S extends TSchema ? Static<S> : undefined
 /** The method, and the path below /console/api: `GET /orders`. */
 type Address = `${Route['method']} ${string}`
 
-interface Declaration<P, Q, B, A, C> {
-  sessionOnly?: boolean
-  duringSetUp?: boolean
-  duringView?: boolean
-  testMode?: InTestMode
-  summary: string
+type Located = 'method' | 'path'
+type Typed = 'params' | 'query' | 'body' | 'answer' | 'beforeBody' | 'handle'
+
+interface Declaration<P, Q, B, A, C> extends Omit<Route, Located | Typed | 'access'> {
   params?: P
   query?: Q
   body?: B
   /** Absent if the route only makes a change: it then answers with an empty object. */
   answer?: A
-  bodyType?: Route['bodyType']
-  answerType?: Route['answerType']
-  ratePerMinute?: number
-  limit?: RouteLimit
-  bodyLimit?: number
-  largeBodyAdvice?: string
   beforeBody?(context: Context, parts: { params: Part<P>; query: Part<Q> }): Promise<void>
   handle(
     context: C,
@@ -205,7 +197,7 @@ export function publicRoute<
   return toRoute(at, { ...declaration, access: 'anyone' } as unknown as Declared)
 }
 
-type Declared = Omit<Route, 'method' | 'path' | 'answer'> & { answer?: TSchema }
+type Declared = Omit<Route, Located | 'answer'> & { answer?: TSchema }
 
 function toRoute(at: Address, { answer, ...declared }: Declared): Route {
   const [method, path] = at.split(' ') as [Route['method'], string]

@@ -255,7 +255,6 @@ const BILLING_TEXTS = ['legalName', 'taxId', 'billingEmail', 'billingAddress'] a
 
 function Billing({ tenant }: { tenant: TenantDetail }) {
   const me = useSession()
-  const readOnly = !canAdminister(me)
   return (
     <SettingsCard
       title={t.settings.billingTitle}
@@ -267,50 +266,23 @@ function Billing({ tenant }: { tenant: TenantDetail }) {
         },
       })}
     >
-      {(errors) => (
-        <SimpleGrid cols={{ base: 1, sm: 2 }}>
-          {isOperator(me) && (
-            <TextInput
-              name="clientName"
-              label={t.settings.name}
-              defaultValue={tenant.clientName}
-              error={errors.clientName}
-              readOnly={readOnly}
-              required
-            />
-          )}
-          <TextInput
-            name="legalName"
-            label={t.dealers.legalName}
-            defaultValue={tenant.legalName ?? ''}
-            error={errors.legalName}
-            readOnly={readOnly}
-          />
-          <TextInput
-            name="taxId"
-            label={t.dealers.taxId}
-            defaultValue={tenant.taxId ?? ''}
-            error={errors.taxId}
-            readOnly={readOnly}
-          />
-          <TextInput
-            name="billingEmail"
-            type="email"
-            label={t.dealers.billingEmail}
-            defaultValue={tenant.billingEmail ?? ''}
-            error={errors.billingEmail}
-            readOnly={readOnly}
-          />
-          <Textarea
-            name="billingAddress"
-            label={t.dealers.billingAddress}
-            defaultValue={tenant.billingAddress ?? ''}
-            error={errors.billingAddress}
-            readOnly={readOnly}
-            autosize
-          />
-        </SimpleGrid>
-      )}
+      {(errors) => {
+        const field = (name: 'clientName' | (typeof BILLING_TEXTS)[number]) => ({
+          name,
+          defaultValue: tenant[name] ?? '',
+          error: errors[name],
+          readOnly: !canAdminister(me),
+        })
+        return (
+          <SimpleGrid cols={{ base: 1, sm: 2 }}>
+            {isOperator(me) && <TextInput {...field('clientName')} label={t.settings.name} required />}
+            <TextInput {...field('legalName')} label={t.dealers.legalName} />
+            <TextInput {...field('taxId')} label={t.dealers.taxId} />
+            <TextInput {...field('billingEmail')} label={t.dealers.billingEmail} type="email" />
+            <Textarea {...field('billingAddress')} label={t.dealers.billingAddress} autosize />
+          </SimpleGrid>
+        )
+      }}
     </SettingsCard>
   )
 }

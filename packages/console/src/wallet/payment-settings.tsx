@@ -1,11 +1,12 @@
 import type { CurrencyPaymentSettings, OperatorDetailsView } from '@dealer-esim/gateway/http/console/wallet/payments.ts'
 import { Button, Group, SimpleGrid, Stack, Text, Textarea, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
-import { useApi, useChange } from '#api/use-api.ts'
+import { useApi } from '#api/use-api.ts'
 import { ChangeDialog } from '#parts/dialog.tsx'
-import { formatMoneyInput, formFields, markSaved, parseMoneyInput } from '#parts/form-values.ts'
+import { formatMoneyInput, formFields, parseMoneyInput } from '#parts/form-values.ts'
 import { EmptyState, LoadError, Loading } from '#parts/load-states.tsx'
 import { Card, Page } from '#parts/page.tsx'
+import { SettingsCard } from '#parts/settings-card.tsx'
 import { UnsavedWarning } from '#parts/unsaved.tsx'
 import { Hint } from '#parts/values.tsx'
 import { ReauthenticationFields } from '#people/sign-in/reauthenticate.tsx'
@@ -42,47 +43,33 @@ export function PaymentSettingsPage() {
 }
 
 function Details({ details }: { details: OperatorDetailsView }) {
-  const isReadOnly = !isOperatorAdmin(useSession())
-  const save = useChange({ success: t.common.saved })
-  function submit(event: FormEvent<HTMLFormElement>) {
-    event.preventDefault()
-    const form = event.currentTarget
-    const { legalName = null, taxId = null, address = null } = formFields(form)
-    const body = { legalName, taxId, address }
-    save.mutate({ method: 'PUT', path: '/operator-details', body }, { onSuccess: () => markSaved(form) })
-  }
+  const mayEdit = isOperatorAdmin(useSession())
   return (
-    <form onSubmit={submit}>
-      <Card title={t.payments.details}>
-        <Hint>{t.payments.detailsText}</Hint>
-        <SimpleGrid cols={{ base: 1, sm: 2 }}>
-          <TextInput
-            name="legalName"
-            label={t.payments.legalName}
-            defaultValue={details.legalName ?? ''}
-            maxLength={200}
-            readOnly={isReadOnly}
-          />
-          <TextInput
-            name="taxId"
-            label={t.payments.taxId}
-            defaultValue={details.taxId ?? ''}
-            maxLength={64}
-            readOnly={isReadOnly}
-          />
-        </SimpleGrid>
-        <Textarea
-          name="address"
-          label={t.payments.address}
-          defaultValue={details.address ?? ''}
-          maxLength={500}
-          readOnly={isReadOnly}
-          autosize
-          minRows={2}
-        />
-        {!isReadOnly && <SaveButton isPending={save.isPending} />}
-      </Card>
-    </form>
+    <SettingsCard
+      title={t.payments.details}
+      saveTo={{ method: 'PUT', path: '/operator-details' }}
+      mayEdit={mayEdit}
+      parse={({ legalName = null, taxId = null, address = null }) => ({ body: { legalName, taxId, address } })}
+    >
+      {(errors) => {
+        const field = (name: keyof OperatorDetailsView) => ({
+          name,
+          defaultValue: details[name] ?? '',
+          error: errors[name],
+          readOnly: !mayEdit,
+        })
+        return (
+          <>
+            <Hint>{t.payments.detailsText}</Hint>
+            <SimpleGrid cols={{ base: 1, sm: 2 }}>
+              <TextInput {...field('legalName')} label={t.payments.legalName} maxLength={200} />
+              <TextInput {...field('taxId')} label={t.payments.taxId} maxLength={64} />
+            </SimpleGrid>
+            <Textarea {...field('address')} label={t.payments.address} maxLength={500} autosize minRows={2} />
+          </>
+        )
+      }}
+    </SettingsCard>
   )
 }
 
@@ -131,7 +118,11 @@ function CurrencyCard({ settings }: { settings: CurrencyPaymentSettings }) {
             readOnly={isReadOnly}
           />
         </SimpleGrid>
-        {!isReadOnly && <SaveButton isPending={false} />}
+        {!isReadOnly && (
+          <Group>
+            <Button type="submit">{t.common.save}</Button>
+          </Group>
+        )}
       </Card>
       {body && <Reauthenticate currencyCode={currencyCode} settings={body} onClose={() => setBody(undefined)} />}
     </form>
@@ -154,15 +145,5 @@ function Reauthenticate(props: { currencyCode: string; settings: object; onClose
       <Text size="sm">{t.payments.reauthenticateText}</Text>
       <ReauthenticationFields />
     </ChangeDialog>
-  )
-}
-
-function SaveButton({ isPending }: { isPending: boolean }) {
-  return (
-    <Group>
-      <Button type="submit" loading={isPending}>
-        {t.common.save}
-      </Button>
-    </Group>
   )
 }

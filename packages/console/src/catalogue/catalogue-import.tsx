@@ -199,7 +199,6 @@ function Preview({ report }: { report: ImportReport }) {
           <List
             label={t.catalogue.errors}
             rows={[...report.errors]}
-            loading={false}
             idOf={(row) => `${row.row} ${row.column} ${row.reason}`}
             empty={{ title: t.catalogue.errors }}
             columns={[
@@ -219,7 +218,6 @@ function Preview({ report }: { report: ImportReport }) {
           <List
             label={t.catalogue.change}
             rows={[...report.changes].sort((left, right) => Number(hasWarnings(right)) - Number(hasWarnings(left)))}
-            loading={false}
             idOf={(row) => row.packageCode}
             empty={{ title: t.catalogue.noChanges }}
             columns={[

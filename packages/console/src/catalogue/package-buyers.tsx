@@ -89,7 +89,6 @@ function ListPrices({ rows }: { rows: ListPriceRow[] }) {
       <List<ListPriceRow>
         label={t.package.listPrices}
         rows={rows}
-        loading={false}
         idOf={(row) => row.currencyCode}
         empty={{ title: t.package.noListPrices }}
         columns={[

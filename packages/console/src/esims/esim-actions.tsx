@@ -149,7 +149,6 @@ export function ActionHistory({ path }: { path: string }) {
       <List<EsimActionRow>
         label={t.esims.history}
         rows={list.data?.actions}
-        loading={list.isLoading}
         error={list.error}
         retry={list.refetch}
         idOf={(row) => row.actionNo}

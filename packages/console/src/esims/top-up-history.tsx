@@ -21,7 +21,6 @@ export function TopUpHistory({ tenantId, profileId }: { tenantId: string; profil
       <List<EsimTopUp>
         label={t.esims.topUps}
         rows={list.data?.topUps}
-        loading={list.isLoading}
         error={list.error}
         retry={list.refetch}
         idOf={(row) => row.orderNo}

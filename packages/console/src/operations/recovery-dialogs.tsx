@@ -117,9 +117,6 @@ function MatchesDialog(props: { title: string; matches: ListMatches; onClose(): 
           rows={matches.unknown}
           empty={{ title: t.recovery.matched }}
           idOf={(row) => String(row.row)}
-          loading={false}
-          error={null}
-          retry={() => undefined}
           columns={[
             valueColumn('transactionId', t.recovery.transactionId, (row) => row.transactionId),
             valueColumn('match', t.recovery.match, (row) => t.recovery.matches[row.match]),

@@ -159,7 +159,6 @@ function DeliveredEsims({ order }: { order: OrderDetail }) {
       <List<ProfileRow>
         label={t.orders.deliveredEsims}
         rows={order.profiles}
-        loading={false}
         idOf={(row) => row.profileId}
         to={(row) => `/tenants/${order.tenantId}/profiles/${row.profileId}`}
         empty={{ title: t.orders.noEsims, text: t.orders.noEsimsText }}
@@ -186,7 +185,6 @@ function Items({ order }: { order: OrderDetail }) {
     <List<OrderItem>
       label={t.orders.items}
       rows={order.items}
-      loading={false}
       idOf={(row) => String(row.itemNo)}
       empty={{ title: t.orders.items }}
       columns={[

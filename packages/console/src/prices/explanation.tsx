@@ -29,7 +29,6 @@ export function ExplainedPrice(props: { packageCode: string; tenantId: string; a
       <List<Step>
         label={t.prices.steps}
         rows={steps}
-        loading={false}
         idOf={(row) => `${row.source} ${row.planName ?? ''} ${row.rule ? ruleText(row.rule) : ''}`}
         empty={{ title: t.prices.steps }}
         columns={[

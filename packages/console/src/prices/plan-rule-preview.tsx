@@ -44,7 +44,6 @@ export function ShownPreview({ preview }: { preview: RulePreview }) {
         <List<Line>
           label={t.prices.preview}
           rows={lines}
-          loading={false}
           idOf={(row) => row.packageCode}
           empty={{ title: t.prices.preview }}
           columns={[

@@ -203,7 +203,6 @@ function ImportFailure({ failure: { message, faults } }: { failure: Failure }) {
         <List<RowError>
           label={t.stock.problem}
           rows={faults}
-          loading={false}
           idOf={(row) => `${row.row} ${row.reason}`}
           empty={{ title: t.stock.problem }}
           columns={[

@@ -55,7 +55,7 @@ function latestMonths(): string[] {
 }
 
 function Months({ month }: { month: string }) {
-  const { data, isLoading, error, refetch } = useApi<{ months: SupplierMonthRow[] }>(`${BASE}/months`, { month })
+  const { data, error, refetch } = useApi<{ months: SupplierMonthRow[] }>(`${BASE}/months`, { month })
   return (
     <Card title={formatMessage(t.supplierReports.monthsOf, { month })}>
       <Hint>{t.supplierReports.monthsText}</Hint>
@@ -64,7 +64,6 @@ function Months({ month }: { month: string }) {
         label={t.supplierReports.months}
         rows={data?.months}
         csv={{ path: `${BASE}/months`, query: { month } }}
-        loading={isLoading}
         error={error}
         retry={refetch}
         idOf={(row) => [row.supplier, row.currencyCode, row.costCurrency].join(' ')}
@@ -97,7 +96,7 @@ function Discrepancies({ month }: { month: string }) {
     `${BASE}/discrepancies`,
     { month },
   )
-  const { data, isLoading, error, refetch } = answer
+  const { data, error, refetch } = answer
   return (
     <Card title={t.supplierReports.discrepancies}>
       <Hint>{t.supplierReports.discrepanciesText}</Hint>
@@ -105,7 +104,6 @@ function Discrepancies({ month }: { month: string }) {
         label={t.supplierReports.discrepancies}
         rows={data?.discrepancies}
         csv={{ path: `${BASE}/discrepancies`, query: { month } }}
-        loading={isLoading}
         error={error}
         retry={refetch}
         idOf={(row) => [row.kind, row.supplier, row.orderNo, row.itemNo, row.iccid, row.detail].join(' ')}
@@ -153,7 +151,7 @@ function OrderLink({ row }: { row: DiscrepancyRow }) {
 
 function Prices() {
   const answer = useApi<{ prices: PriceDifferenceRow[]; omitted: number; isComplete: boolean }>(`${BASE}/prices`)
-  const { data, isLoading, error, refetch } = answer
+  const { data, error, refetch } = answer
   return (
     <Card title={t.suppliers.priceDifferences}>
       <Hint>{t.supplierReports.pricesText}</Hint>
@@ -161,7 +159,6 @@ function Prices() {
         label={t.suppliers.priceDifferences}
         rows={data?.prices}
         csv={{ path: `${BASE}/prices` }}
-        loading={isLoading}
         error={error}
         retry={refetch}
         idOf={(row) => [row.supplier, row.packageCode, row.productCode].join(' ')}

@@ -39,7 +39,6 @@ export function SuppliersPage() {
         csv={{ path: '/suppliers' }}
         name="suppliers"
         rows={list.data?.suppliers}
-        loading={list.isLoading}
         error={list.error}
         retry={list.refetch}
         idOf={(row) => row.supplier}

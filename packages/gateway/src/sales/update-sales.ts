@@ -3,9 +3,7 @@ import { firstUuidAt } from '@dealer-esim/lib/ids.ts'
 import { plainArray, uuidArray } from '@dealer-esim/lib/postgres/columns.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { advisoryKey } from '@dealer-esim/lib/postgres/schema.ts'
-import { type Running, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
-import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
-import type { LoopMetrics } from '@dealer-esim/lib/telemetry/metrics.ts'
+import { type LoopDeps, type Running, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
 import { unfinishedOrders } from '#orders/reading/list-unfinished.ts'
 import { isMoving } from '#platform/held-tenants.ts'
 import { CELLS_OF_DAY, outcomeOfCell, startOfCell } from './order-cells.ts'
@@ -271,11 +269,9 @@ const addToQuarterHours = (sign: Sign) => `
 /** Statements that add to, or subtract from, sums over all tenants. */
 const ADD_OVER_TENANTS = [addToPackages, addToPurchases, addToQuarterHours]
 
-interface SalesLoopDeps {
+interface SalesLoopDeps extends LoopDeps {
   db: Db
   clock: Pick<Clock, 'monotonic'>
-  log: Log
-  loops?: LoopMetrics
 }
 
 const POLL_MS = 5_000

@@ -1,9 +1,7 @@
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
-import { type Loop, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
+import { type Loop, type LoopDeps, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
 import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
-import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
-import type { LoopMetrics } from '@dealer-esim/lib/telemetry/metrics.ts'
 import type { Supplier } from '@dealer-esim/wholesalers/supplier.ts'
 import { createAlert } from '#alerts/create-alert.ts'
 import { audit, type By } from '#platform/audit/audit.ts'
@@ -185,10 +183,8 @@ export async function setLowStock(
   })
 }
 
-interface StockLoopDeps {
+interface StockLoopDeps extends LoopDeps {
   suppliers: { all(): { supplier: Pick<Supplier, 'name' | 'tidy'> }[] }
-  log: Log
-  loops?: LoopMetrics
 }
 
 const POLL_MS = 60_000

@@ -1,8 +1,6 @@
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
-import { type Running, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
-import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
-import type { LoopMetrics } from '@dealer-esim/lib/telemetry/metrics.ts'
+import { type LoopDeps, type Running, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
 
 /**
  * How many eSIMs could be delivered now, according to the suppliers' stock counters. Advisory: up to a second old, but
@@ -16,13 +14,9 @@ export interface Availability {
 
 const POLL_MS = 1_000
 
-export async function createAvailability(deps: {
-  db: Db
-  log: Log
-  loops?: LoopMetrics
-  wake: Pick<Wakeups<'stock'>, 'on'>
-  pollMs?: number
-}): Promise<Availability & Running> {
+export async function createAvailability(
+  deps: LoopDeps & { db: Db; wake: Pick<Wakeups<'stock'>, 'on'>; pollMs?: number },
+): Promise<Availability & Running> {
   let levels = new Map<string, number>()
 
   async function refresh(): Promise<void> {

@@ -3,10 +3,8 @@ import { groupBy } from '@dealer-esim/lib/batch.ts'
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { advisoryKey } from '@dealer-esim/lib/postgres/schema.ts'
-import { type Loop, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
+import { type Loop, type LoopDeps, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
 import { shortList } from '@dealer-esim/lib/refusal.ts'
-import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
-import type { LoopMetrics } from '@dealer-esim/lib/telemetry/metrics.ts'
 import type { Charge } from '@dealer-esim/wholesalers/supplier.ts'
 import { createAlert } from '#alerts/create-alert.ts'
 
@@ -140,11 +138,9 @@ async function claimNewDifferences(tx: Tx): Promise<PriceDifference[]> {
   return rows
 }
 
-interface PriceAlertDeps {
+interface PriceAlertDeps extends LoopDeps {
   db: Db
   ids: Ids
-  log: Log
-  loops?: LoopMetrics
 }
 
 const POLL_MS = 60_000

@@ -3,9 +3,7 @@ import type { Cipher } from '@dealer-esim/lib/crypto.ts'
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
-import { type Loop, type Running, runLoop, StartRefused } from '@dealer-esim/lib/process/start-stop.ts'
-import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
-import type { LoopMetrics } from '@dealer-esim/lib/telemetry/metrics.ts'
+import { type Loop, type LoopDeps, type Running, runLoop, StartRefused } from '@dealer-esim/lib/process/start-stop.ts'
 import { SANDBOX_PRODUCTS } from '@dealer-esim/wholesalers/sandbox/sandbox-records.ts'
 import { type Supplier, supplierOwner } from '@dealer-esim/wholesalers/supplier.ts'
 import type { Config } from '#platform/config/config.ts'
@@ -35,14 +33,12 @@ export interface Suppliers {
   refresh(): Promise<void>
 }
 
-export interface SuppliersDeps extends CreateSupplierDeps {
+export interface SuppliersDeps extends CreateSupplierDeps, LoopDeps {
   config: Pick<Config, 'deployment'>
   db: Db
   ids: Ids
   clock: Clock
   cipher: Cipher
-  log: Log
-  loops?: LoopMetrics
   wake: Pick<Wakeups<'settings' | 'stock'>, 'wake' | 'on'>
 }
 

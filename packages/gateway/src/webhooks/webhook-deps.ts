@@ -4,17 +4,14 @@ import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Outbound } from '@dealer-esim/lib/outbound/outbound.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
-import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
-import type { LoopMetrics } from '@dealer-esim/lib/telemetry/metrics.ts'
+import type { LoopDeps } from '@dealer-esim/lib/process/start-stop.ts'
 import type { Traces } from '@dealer-esim/lib/telemetry/traces.ts'
 import type { Registry } from '@platformatic/prom-client'
 import type { Config } from '#platform/config/config.ts'
 
 /** The dependencies of sending. Other functions of the module pick from them. */
-export interface WebhookDeps {
+export interface WebhookDeps extends LoopDeps {
   config: Pick<Config, 'deployment' | 'mode'>
-  log: Log
-  loops?: LoopMetrics
   db: Db
   ids: Ids
   cipher: Cipher

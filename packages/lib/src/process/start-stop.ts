@@ -59,16 +59,16 @@ export interface Loop extends Running {
   wake(): void
 }
 
+export interface LoopDeps {
+  log: Log
+  loops?: LoopMetrics | undefined
+}
+
 /**
  * Runs passes one after the other until stopped. A failed pass is logged, and the loop continues after a pause.
  * @param pollMs how long an idle loop waits: the maximum delay of work that arrives without a wakeup
  */
-export function runLoop(
-  { log, loops }: { log: Log; loops?: LoopMetrics | undefined },
-  name: string,
-  pollMs: number,
-  pass: Pass,
-): Loop {
+export function runLoop({ log, loops }: LoopDeps, name: string, pollMs: number, pass: Pass): Loop {
   const stopping = new AbortController()
   const abandoning = new AbortController()
   let woken = false

@@ -1,16 +1,11 @@
 import { LOWEST_UUID } from '@dealer-esim/lib/ids.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
-import { type Loop, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
-import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
-import type { LoopMetrics } from '@dealer-esim/lib/telemetry/metrics.ts'
+import { type Loop, type LoopDeps, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
 import { isHeld } from '#platform/held-tenants.ts'
 import { nowOfTenantRow, tenantNow } from '#platform/test-time.ts'
 import { applyEachReport, type ProfileDeps } from '../apply-reports.ts'
 
-export interface LifeDeps extends ProfileDeps {
-  log: Log
-  loops?: LoopMetrics
-}
+export type LifeDeps = ProfileDeps & LoopDeps
 
 const POLL_MS = 60_000
 /** Profiles per transaction. */

@@ -3,8 +3,7 @@ import type { Cipher } from '@dealer-esim/lib/crypto.ts'
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
-import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
-import type { LoopMetrics } from '@dealer-esim/lib/telemetry/metrics.ts'
+import type { LoopDeps } from '@dealer-esim/lib/process/start-stop.ts'
 import type { Traces } from '@dealer-esim/lib/telemetry/traces.ts'
 import type { Catalogue } from '#catalogue/catalogue.ts'
 import type { OrderMetrics } from '#orders/change-order.ts'
@@ -12,7 +11,7 @@ import type { SupplierMetrics } from '#suppliers/supplier-gate.ts'
 import type { Suppliers } from '#suppliers/supplier-registry.ts'
 
 /** The part of Deps that fulfilment needs. */
-export interface FulfilmentDeps {
+export interface FulfilmentDeps extends LoopDeps {
   db: Db
   ids: Ids
   clock: Clock
@@ -21,8 +20,6 @@ export interface FulfilmentDeps {
   cipher: Cipher
   /** Keys the fingerprints of activation codes that operators recorded. */
   linkKey: Buffer
-  log: Log
-  loops?: LoopMetrics
   wake: Pick<Wakeups<'fulfilment' | 'questions' | 'webhooks' | 'settings'>, 'wake' | 'on'>
   catalogue: Catalogue
   suppliers: Suppliers

@@ -1,16 +1,12 @@
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
-import { type Running, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
-import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
-import type { LoopMetrics } from '@dealer-esim/lib/telemetry/metrics.ts'
+import { type LoopDeps, type Running, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
 import { createAlert } from '#alerts/create-alert.ts'
 import type { Config } from '#platform/config/config.ts'
 
-export interface BackupAlertDeps {
+export interface BackupAlertDeps extends LoopDeps {
   db: Db
   ids: Ids
-  log: Log
-  loops?: LoopMetrics
   config: Pick<Config, 'backupAlert' | 'deployment'>
 }
 

@@ -2,9 +2,7 @@ import type { Clock, DatabaseClock } from '@dealer-esim/lib/clock.ts'
 import { isAhead, type TimesAhead } from '@dealer-esim/lib/leases.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
-import { type Loop, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
-import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
-import type { LoopMetrics } from '@dealer-esim/lib/telemetry/metrics.ts'
+import { type Loop, type LoopDeps, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
 import { Gauge, type Registry } from '@platformatic/prom-client'
 import { MAILS } from '#alerts/mail/send-mail.ts'
 import { ACTIONS } from '#esims/actions/action-loop.ts'
@@ -75,14 +73,12 @@ export async function checkTimesAhead({ db }: DatabaseCheckInput, { ok, warning 
   ]
 }
 
-interface TimesAheadDeps {
+interface TimesAheadDeps extends LoopDeps {
   db: Db
   clock: Clock
   databaseClock: Pick<DatabaseClock, 'now'>
   wake: Pick<Wakeups, 'wake'>
-  log: Log
   metrics: Registry
-  loops?: LoopMetrics
 }
 
 /** How often this node checks whether the database's clock was set back. */

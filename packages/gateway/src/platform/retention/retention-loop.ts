@@ -2,9 +2,7 @@ import type { Clock, DatabaseClock } from '@dealer-esim/lib/clock.ts'
 import { firstUuidAt } from '@dealer-esim/lib/ids.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { dropPartitions } from '@dealer-esim/lib/postgres/partitions.ts'
-import { type Loop, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
-import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
-import type { LoopMetrics } from '@dealer-esim/lib/telemetry/metrics.ts'
+import { type Loop, type LoopDeps, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
 import { Counter, type Registry } from '@platformatic/prom-client'
 import type { Config } from '../config/config.ts'
 import { isHeld } from '../held-tenants.ts'
@@ -12,14 +10,12 @@ import { ageRequestIdSlots, dropOldRequestIdSlots } from './request-id-slots.ts'
 import { AGED_BY_CLOCK, DELETED, type DeletedTable, maintainPartitions, REQUEST_IDS } from './retention-table.ts'
 import { createClockReader } from './steady-clock.ts'
 
-export interface RetentionDeps {
+export interface RetentionDeps extends LoopDeps {
   db: Db
   config: Pick<Config, 'travellerDays'>
   clock: Pick<Clock, 'monotonic'>
   databaseClock: DatabaseClock
-  log: Log
   metrics: Registry
-  loops?: LoopMetrics
 }
 
 const POLL_MS = 10 * 60_000

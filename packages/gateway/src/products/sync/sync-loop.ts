@@ -1,18 +1,14 @@
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
-import { type Running, runLoop, settlesWithin } from '@dealer-esim/lib/process/start-stop.ts'
-import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
-import type { LoopMetrics } from '@dealer-esim/lib/telemetry/metrics.ts'
+import { type LoopDeps, type Running, runLoop, settlesWithin } from '@dealer-esim/lib/process/start-stop.ts'
 import type { Suppliers } from '#suppliers/supplier-registry.ts'
 import { claimSync, followChanges, releaseSync, runSync, type SyncClaim } from './run-sync.ts'
 import { ensureSync } from './sync-state.ts'
 
-interface SyncLoopDeps {
+interface SyncLoopDeps extends LoopDeps {
   db: Db
   ids: Ids
-  log: Log
-  loops?: LoopMetrics
   suppliers: Suppliers
   wake: Pick<Wakeups<'settings'>, 'on'>
 }

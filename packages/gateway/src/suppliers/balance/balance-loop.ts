@@ -1,9 +1,7 @@
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
-import { type Running, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
-import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
-import type { LoopMetrics } from '@dealer-esim/lib/telemetry/metrics.ts'
+import { type LoopDeps, type Running, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
 import { testDueSuppliers } from '../state/test-supplier.ts'
 import type { Suppliers } from '../supplier-registry.ts'
 import { checkYesterday } from './balance-days.ts'
@@ -11,11 +9,9 @@ import { ensureBalance } from './balance-state.ts'
 import { followMoney } from './lack-of-money.ts'
 import { type BalanceClaim, claimBalance, readBalance } from './read-balance.ts'
 
-interface BalanceLoopDeps {
+interface BalanceLoopDeps extends LoopDeps {
   db: Db
   ids: Ids
-  log: Log
-  loops?: LoopMetrics
   suppliers: Suppliers
   wake: Pick<Wakeups<'settings' | 'fulfilment'>, 'on' | 'wake'>
 }

@@ -1,9 +1,7 @@
 import { LOWEST_UUID } from '@dealer-esim/lib/ids.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
-import { type Running, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
-import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
-import type { LoopMetrics } from '@dealer-esim/lib/telemetry/metrics.ts'
+import { type LoopDeps, type Running, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
 import sql, { raw } from 'sql-template-tag'
 import { isMoving } from '#platform/held-tenants.ts'
 import { runJob } from '#platform/jobs.ts'
@@ -12,10 +10,7 @@ import { type CheckpointDeps, closeMonth, makeCheckpoint } from './checkpoints.t
 import { type Growth, growTree, growTrees, LEAVES_MAX } from './grow-tree.ts'
 import { forgetOldKeys } from './ledger-keys.ts'
 
-export interface BooksDeps extends CheckpointDeps {
-  log: Log
-  loops?: LoopMetrics
-}
+export type BooksDeps = CheckpointDeps & LoopDeps
 
 /** The tree lags the balance by about this long. */
 const POLL_MS = 3_000

@@ -1,19 +1,15 @@
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
-import { type Running, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
-import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
-import type { LoopMetrics } from '@dealer-esim/lib/telemetry/metrics.ts'
+import { type LoopDeps, type Running, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
 import sql, { raw } from 'sql-template-tag'
 import { SYSTEM } from '#platform/audit/audit.ts'
 import { isInRecovery } from '#platform/held-tenants.ts'
 import { issueStatement } from './issue-statement.ts'
 import { getOperatorDetails } from './operator-details.ts'
 
-export interface StatementLoopDeps {
+export interface StatementLoopDeps extends LoopDeps {
   db: Db
   ids: Ids
-  log: Log
-  loops?: LoopMetrics
 }
 
 const POLL_MS = 60_000

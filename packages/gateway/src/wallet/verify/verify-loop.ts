@@ -1,17 +1,13 @@
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
-import { type Running, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
-import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
-import type { LoopMetrics } from '@dealer-esim/lib/telemetry/metrics.ts'
+import { type LoopDeps, type Running, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
 import sql from 'sql-template-tag'
 import { createAlert } from '#alerts/create-alert.ts'
 import { type LedgerCounts, verifyLedger } from './verify-ledger.ts'
 
-export interface LedgerLoopDeps {
+export interface LedgerLoopDeps extends LoopDeps {
   db: Db
   ids: Ids
-  log: Log
-  loops?: LoopMetrics
 }
 
 const POLL_MS = 10 * 60_000

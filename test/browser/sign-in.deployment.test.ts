@@ -257,12 +257,7 @@ describe.skipIf(!isBrowserAvailable())('signing in', () => {
 
   it('the navigation shows the number of alerts, and each alert links to its subject', async () => {
     const db = createDb({ url: database.url, poolSize: 1, applicationName: 'test' })
-    const alert = {
-      tenantId: null,
-      kind: 'UNDER_REVIEW',
-      audience: 'OPERATOR',
-      message: 'Orders under review: 1.',
-    } as const
+    const alert = { kind: 'UNDER_REVIEW', message: 'Orders under review: 1.' } as const
     await db.tx(async (tx) => createAlert(tx, systemIds, alert))
     await db.close()
     await loadPage(testbed, operator, '/notices')

@@ -6,6 +6,7 @@ export const TENANT_ALERT_KINDS = [
   'TOP_UP_DECLINED',
   'TOP_UP_PAID',
 ] as const
+export type TenantAlertKind = (typeof TENANT_ALERT_KINDS)[number]
 
 /** The kinds of alerts for operators. */
 export const OPERATOR_ALERT_KINDS = [
@@ -28,6 +29,7 @@ export const OPERATOR_ALERT_KINDS = [
   'TOP_UP_REQUESTED',
   'UNDER_REVIEW',
 ] as const
+export type OperatorAlertKind = (typeof OPERATOR_ALERT_KINDS)[number]
 
 /** Every kind has a label in the console and a subject in e-mails. */
-export type AlertKind = (typeof TENANT_ALERT_KINDS)[number] | (typeof OPERATOR_ALERT_KINDS)[number]
+export type AlertKind = TenantAlertKind | OperatorAlertKind

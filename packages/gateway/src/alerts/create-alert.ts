@@ -1,13 +1,10 @@
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { NIL_TENANT } from '#platform/audit/audit.ts'
-import type { AlertKind } from './alert-kinds.ts'
+import { type OperatorAlertKind, TENANT_ALERT_KINDS, type TenantAlertKind } from './alert-kinds.ts'
 
-export interface Alert {
-  /** null if it concerns the deployment. */
-  tenantId: string | null
-  kind: AlertKind
-  audience: 'OPERATOR' | 'TENANT'
+/** The kind says who reads it. One for operators without a tenant concerns the deployment. */
+type Alert = ({ kind: OperatorAlertKind; tenantId?: string } | { kind: TenantAlertKind; tenantId: string }) & {
   /** What happened and what to do. */
   message: string
   data?: Record<string, unknown>
@@ -18,15 +15,10 @@ export interface Alert {
  * it may also be sent by e-mail.
  */
 export function createAlert(tx: Tx, ids: Ids, alert: Alert): void {
+  const { tenantId = NIL_TENANT, kind, message, data = {} } = alert
+  const audience = (TENANT_ALERT_KINDS as readonly string[]).includes(kind) ? 'TENANT' : 'OPERATOR'
   tx.send({
     text: `insert into alerts (tenant_id, alert_id, kind, audience, message, data) values ($1, $2, $3, $4, $5, $6)`,
-    values: [
-      alert.tenantId ?? NIL_TENANT,
-      ids.uuid(),
-      alert.kind,
-      alert.audience,
-      alert.message,
-      JSON.stringify(alert.data ?? {}),
-    ],
+    values: [tenantId, ids.uuid(), kind, audience, message, JSON.stringify(data)],
   })
 }

@@ -116,9 +116,7 @@ async function alertOnce(tx: Tx, ids: Ids, reached: SupplierNames, now: Date): P
     const what = `An eSIM could not be bought from ${supplier} within its daily spend limit, or its cost is not in the catalogue in the currency of the limit.`
     const message = `${what} The eSIM will wait, or be bought from the package's next supplier. Raise dailySpendLimit, or verify the supplier and remove the limit.`
     createAlert(tx, ids, {
-      tenantId: null,
       kind: 'SUPPLIER_SPEND_LIMIT',
-      audience: 'OPERATOR',
       message,
       data: { supplier },
     })

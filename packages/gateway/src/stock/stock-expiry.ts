@@ -44,9 +44,7 @@ export async function alertExpiring(db: Db, ids: Ids, supplier: string): Promise
     for (const { batchId, batchName, productCode, next, count } of batches) {
       const codes = count === 1n ? '1 unsold code' : `${count} unsold codes`
       createAlert(tx, ids, {
-        tenantId: null,
         kind: 'STOCK_EXPIRING',
-        audience: 'OPERATOR',
         message: `${codes} of ${productCode} in batch ${batchName} of ${supplier} expire soon, the first on ${next.toISOString().slice(0, 10)}.`,
         data: { supplier, productCode, batchId, count: Number(count) },
       })

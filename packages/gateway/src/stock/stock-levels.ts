@@ -97,9 +97,7 @@ export async function lowerLevels(
       values: [supplier, level.productCode],
     })
     createAlert(tx, ids, {
-      tenantId: null,
       kind: 'LOW_STOCK',
-      audience: 'OPERATOR',
       message: `${supplier} has ${level.available} codes of ${level.productCode} left. Import more before they run out.`,
       data: { supplier, productCode: level.productCode, available: Number(level.available) },
     })

@@ -168,9 +168,7 @@ export async function alertPriceDifferences(deps: Pick<PriceAlertDeps, 'db' | 'i
     const differences = await claimNewDifferences(tx)
     for (const [supplier, differencesOfSupplier] of groupBy(differences, (difference) => difference.supplier)) {
       createAlert(tx, deps.ids, {
-        tenantId: null,
         kind: 'SUPPLIER_PRICE',
-        audience: 'OPERATOR',
         message: alertMessage(supplier, differencesOfSupplier),
         data: { supplier, packages: differencesOfSupplier.length },
       })

@@ -69,7 +69,6 @@ export async function askAboutOrder(
     createAlert(tx, deps.ids, {
       tenantId,
       kind: 'ORDER_QUESTION',
-      audience: 'OPERATOR',
       message: `${clientName} asks about order #${entryNo}: ${text}`,
       data: { orderNo },
     })
@@ -94,7 +93,6 @@ export async function askAboutAccount(
     createAlert(tx, deps.ids, {
       tenantId,
       kind: 'DEALER_QUESTION',
-      audience: 'OPERATOR',
       message: `${clientName} asks: ${text}`,
     })
   })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { systemIds } from '@dealer-esim/lib/ids.ts'
 import { createDb, type Db } from '@dealer-esim/lib/postgres/db.ts'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import type { AlertKind } from '#alerts/alert-kinds.ts'
+import type { OperatorAlertKind } from '#alerts/alert-kinds.ts'
 import { createAlert } from '#alerts/create-alert.ts'
 import { alertOperatorsOfReviews } from '#fulfilment/review/review-alerts.ts'
 import { NIL_TENANT } from '#platform/audit/audit.ts'
@@ -82,8 +82,8 @@ async function buyOne(gateway: GatewayProcess): Promise<bigint> {
 /** Waits until this many e-mails have reached the receiver. Their rows are marked only afterwards. */
 const arrived = (count: number) => expect.poll(() => smtp.mails.length, { timeout: 20_000 }).toBe(count)
 
-function raiseAlert(message: string, kind: AlertKind = 'LOW_STOCK'): Promise<void> {
-  return db.tx(async (tx) => createAlert(tx, systemIds, { tenantId: null, kind, audience: 'OPERATOR', message }))
+function raiseAlert(message: string, kind: OperatorAlertKind = 'LOW_STOCK'): Promise<void> {
+  return db.tx(async (tx) => createAlert(tx, systemIds, { kind, message }))
 }
 
 type Mail = { recipient: string; kind: string; attempts: number } & Record<
@@ -247,7 +247,7 @@ describe('alert mails', () => {
       values: [dealer.appKey],
     })) as [{ tenantId: string }]
     const deps = { db, ids: systemIds, wake: { wake() {}, on: () => () => {} } }
-    const request = { tenantId, kind: 'TOP_UP_REQUESTED', audience: 'OPERATOR', message: 'A payment.' } as const
+    const request = { tenantId, kind: 'TOP_UP_REQUESTED', message: 'A payment.' } as const
     await db.tx(async (tx) => createAlert(tx, systemIds, request))
     for (let at = 0; at < 110; at++) {
       const lowBalanceThreshold = 900_000_000n + BigInt(at)

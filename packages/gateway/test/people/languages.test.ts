@@ -20,7 +20,7 @@ beforeAll(async () => {
   tenantId = await addTenant(testbed, 'Lotus Travel')
   const message = 'The balance is 3.00 USD, below the threshold of 5.00 USD. Top up to continue selling.'
   await testbed.db.tx(async (tx) => {
-    const alert = { tenantId, kind: 'LOW_BALANCE', audience: 'TENANT' } as const
+    const alert = { tenantId, kind: 'LOW_BALANCE' } as const
     createAlert(tx, testbed.deps.ids, { ...alert, message })
   })
 })
@@ -100,7 +100,7 @@ describe('a mail is in the language of its reader', () => {
     const message =
       'The callback URL has failed since 2026-11-20T13:28:09.000Z. It will be disabled after 72 hours without a success; 50 % of that time has passed. See the delivery log for the errors.'
     await testbed.db.tx(async (tx) => {
-      createAlert(tx, testbed.deps.ids, { tenantId, kind: 'ENDPOINT_FAILING', audience: 'TENANT', message })
+      createAlert(tx, testbed.deps.ids, { tenantId, kind: 'ENDPOINT_FAILING', message })
     })
     await queueAlertMails({ ...testbed.deps, mailServer: undefined } as unknown as Parameters<
       typeof queueAlertMails
@@ -119,7 +119,7 @@ describe('a mail is in the language of its reader', () => {
     await setOperatorSettings(testbed.deps, { newDealerQpsLimit: 50, alertEmails, twinsByDealers: false }, SYSTEM)
     const message = 'The daily check found 3 faults.'
     await testbed.db.tx(async (tx) => {
-      createAlert(tx, testbed.deps.ids, { tenantId: null, kind: 'LEDGER_FAULT', audience: 'OPERATOR', message })
+      createAlert(tx, testbed.deps.ids, { kind: 'LEDGER_FAULT', message })
     })
     await queueAlertMails({ ...testbed.deps, mailServer: undefined } as unknown as Parameters<
       typeof queueAlertMails

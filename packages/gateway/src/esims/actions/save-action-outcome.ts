@@ -193,9 +193,7 @@ function alertOperators(
   message: string,
 ): void {
   createAlert(tx, ids, {
-    tenantId: null,
     kind: 'ACTION_UNDER_REVIEW',
-    audience: 'OPERATOR',
     message,
     data: { tenantId, orderNo: orderNoOf(orderId), itemNo, profileId, actionNo: orderNoOf(actionId) },
   })

@@ -44,9 +44,7 @@ export async function keepOrphan(
   })
   if (kept === undefined) return
   createAlert(tx, deps.ids, {
-    tenantId: null,
     kind: 'ORPHAN_ESIM',
-    audience: 'OPERATOR',
     message: `${supplier} delivered eSIM ${iccid} for an item that was closed without it. The gateway will cancel it at the supplier if possible. See the reconciliation report.`,
     data: { tenantId, orderId, itemNo, supplier, iccid },
   })

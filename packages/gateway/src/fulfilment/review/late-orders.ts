@@ -67,9 +67,7 @@ export async function alertOfLateOrders(deps: LateDeps): Promise<boolean> {
     const { tenantId, orderId, entryNo, clientName } = oldest!
     const count = late.length === COUNTED_MAX ? `${COUNTED_MAX} or more` : String(late.length)
     createAlert(tx, deps.ids, {
-      tenantId: null,
       kind: 'ORDERS_LATE',
-      audience: 'OPERATOR',
       message: `Orders waiting longer than usual: ${count}. The oldest, #${entryNo} of ${clientName}, was paid at ${oldest!.createdAt.toISOString()}. Its page says who has not answered, and when they will be asked again.`,
       data: { orders: late.length, ...(late.length === 1 && { tenantId, orderId }) },
     })

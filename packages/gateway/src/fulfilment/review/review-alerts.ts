@@ -37,9 +37,7 @@ export async function alertOperatorsOfReviews(deps: Pick<FulfilmentDeps, 'db' | 
     if (!reviewed?.found) return false
     const count = reviewed.count === COUNTED_MAX ? `${COUNTED_MAX} or more` : String(reviewed.count)
     createAlert(tx, deps.ids, {
-      tenantId: null,
       kind: 'UNDER_REVIEW',
-      audience: 'OPERATOR',
       message: `Orders under review: ${count}. Their suppliers did not report the outcome. Ask the suppliers, then record their answers on each order’s page.`,
       data: { orders: reviewed.count },
     })

@@ -33,9 +33,7 @@ export async function alertOldBackup({ db, ids, config }: BackupAlertDeps): Prom
     })
     if (!state!.isStale || state!.isAlerted) return false
     createAlert(tx, ids, {
-      tenantId: null,
       kind: 'BACKUP_OLD',
-      audience: 'OPERATOR',
       message: `${oldBackupText(last)} Find out why the scheduled backup fails (systemctl status dealer-esim-backup, or the jobs of the CronJob), or make one with the command backup. If you back up the database in another way, set BACKUP_ALERT=off.`,
       data: { file: last?.file ?? null },
     })

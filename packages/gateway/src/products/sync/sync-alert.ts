@@ -61,9 +61,7 @@ export async function alertAbout(tx: Tx, ids: Ids, supplier: string, problem: Pr
   })
   if (rows.length === 0) return
   createAlert(tx, ids, {
-    tenantId: null,
     kind: 'SUPPLIER_CATALOGUE',
-    audience: 'OPERATOR',
     message: alertText(supplier, problem),
     data: { supplier, outcome: problem.outcome },
   })
@@ -100,9 +98,7 @@ export function alertOffSale(
       : []),
   ]
   createAlert(tx, ids, {
-    tenantId: null,
     kind: 'PACKAGES_OFF_SALE',
-    audience: 'OPERATOR',
     message: `The products of ${suppliers.join(', ')} have changed. ${sentences.join(' ')} Check the sale rules, then preview and apply them on their page.`,
     data: { suppliers, offSale: offSale.length, doubtful: doubtful.length },
   })

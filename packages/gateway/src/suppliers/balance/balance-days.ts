@@ -36,9 +36,7 @@ export async function checkYesterday(deps: { db: Db; ids: Ids }, supplier: strin
     if (inserted.length === 0 || unexplained === null || unexplained === 0n) return
     const expected = unexplained > 0n ? bought.max : bought.min
     createAlert(tx, deps.ids, {
-      tenantId: null,
       kind: 'SUPPLIER_CHARGES',
-      audience: 'OPERATOR',
       message: `On ${day} (UTC) your balance at ${supplier} fell by ${formatMoney(fell)} ${currencyCode}, but the purchases of this gateway cost ${formatMoney(expected)} ${currencyCode}: ${differenceText({ day, currencyCode, unexplained })}. Somebody else may be buying with this account, or the gateway may not read its charges correctly. Compare the purchases with the supplier's own list, or run supplier verify.`,
       data: { supplier, day, unexplained: Number(unexplained), currencyCode },
     })

@@ -77,9 +77,7 @@ async function recordLack(deps: MoneyDeps, supplier: string, message: string): P
     const offSale = await listUnsellable(tx, supplier)
     const refusal = `${supplier} refuses purchases for lack of money: ${message.replace(/(?<!\.)\.+$/, '')}.`
     createAlert(tx, deps.ids, {
-      tenantId: null,
       kind: 'SUPPLIER_NO_MONEY',
-      audience: 'OPERATOR',
       message: `${refusal} New orders go to the next supplier of their package. ${offSaleText(offSale)} Top up your account at ${supplier}. As soon as it has money again, the supplier is used and its packages return to sale automatically.`,
       data: { supplier, packagesOffSale: offSale.length },
     })

@@ -136,9 +136,7 @@ async function saveBalance(
   if (row.hasMoneyAgain) makeOrdersDue(tx, supplier)
   if (row.wasLow || !row.isLow) return row.hasMoneyAgain
   createAlert(tx, ids, {
-    tenantId: null,
     kind: 'SUPPLIER_BALANCE',
-    audience: 'OPERATOR',
     message: `Your balance at ${supplier} is ${formatMoney(amount)} ${currencyCode}, below ${formatMoney(row.alertBelow!)}. Top it up in time: when no money is left, purchases go to other suppliers or wait.`,
     data: { supplier, amount: Number(amount), currencyCode },
   })

@@ -91,7 +91,6 @@ export function alertLowBalance(tx: Tx, ids: Ids, change: LowBalanceChange): voi
   createAlert(tx, ids, {
     tenantId: change.tenantId,
     kind: 'LOW_BALANCE',
-    audience: 'TENANT',
     message: `The balance is ${inCurrency(change.balance)}, below ${depth}the threshold of ${inCurrency(threshold)}. Top up to continue selling.`,
     data: {
       step: change.percent,

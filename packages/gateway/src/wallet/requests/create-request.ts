@@ -54,7 +54,6 @@ export async function requestTopUp(
     createAlert(tx, deps.ids, {
       tenantId,
       kind: 'TOP_UP_REQUESTED',
-      audience: 'OPERATOR',
       message: `${tenant.tenantName} has reported a payment: ${requestText({ amount, reference }, tenant.currencyCode)}. Confirm it when the money has arrived, or decline it.`,
       data: { requestId },
     })

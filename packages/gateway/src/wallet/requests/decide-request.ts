@@ -132,7 +132,7 @@ function alertDealer(
   { tenantId }: LockedWallet,
   alert: { kind: 'TOP_UP_PAID' | 'TOP_UP_DECLINED'; message: string },
 ): void {
-  createAlert(tx, ids, { tenantId, audience: 'TENANT', ...alert })
+  createAlert(tx, ids, { tenantId, ...alert })
 }
 
 function requireOpen(request: TopUpRequest): void {

@@ -81,9 +81,7 @@ async function saveCheck(
       where checked_on = ${day}`)
     if (counts.faults === 0n) return
     createAlert(tx, deps.ids, {
-      tenantId: null,
       kind: 'LEDGER_FAULT',
-      audience: 'OPERATOR',
       message: `The daily check of the ledger found faults (${counts.faults}). The first: ${firstFaults[0]} Ask somebody with access to the server to list all of them with the command ledger verify, and do not change any wallet until they are explained.`,
       data: { ...numbers(counts), firstFaults },
     })

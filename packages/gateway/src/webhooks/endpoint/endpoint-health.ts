@@ -93,7 +93,6 @@ async function warn(tx: Tx, ids: Ids, tenantId: string, url: string, change: { p
   createAlert(tx, ids, {
     tenantId,
     kind: 'ENDPOINT_FAILING',
-    audience: 'TENANT',
     message: `The callback URL has failed since ${since}. It will be disabled after ${FAILING_MAX_HOURS} hours without a success; ${change.percent} % of that time has passed. See the delivery log for the errors.`,
     data: { callbackUrl: maskedUrl(url), failingSince: since, percent: change.percent },
   })
@@ -119,7 +118,6 @@ async function disable(
   createAlert(tx, ids, {
     tenantId,
     kind: 'ENDPOINT_DISABLED',
-    audience: 'TENANT',
     message: `The callback URL was disabled. ${why}. Events are still recorded: fix the receiver, enable the callback URL again, then replay the unsent events.`,
     data: { callbackUrl, reason, failingSince: new Date(sinceMs).toISOString() },
   })

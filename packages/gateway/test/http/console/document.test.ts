@@ -290,15 +290,7 @@ async function fillLists() {
     text: `insert into supplier_balance_days (supplier, day, currency_code, fell, rose, bought_min, bought_max, unexplained)
            values ('warehouse', (now() at time zone 'utc')::date - 1, 'USD', 9, 0, 5, 5, 4)`,
   })
-  await testbed.db.tx(async (tx) =>
-    createAlert(tx, testbed.deps.ids, {
-      tenantId: null,
-      audience: 'OPERATOR',
-      kind: 'LOW_STOCK',
-      message: 'x',
-      data: {},
-    }),
-  )
+  await testbed.db.tx(async (tx) => createAlert(tx, testbed.deps.ids, { kind: 'LOW_STOCK', message: 'x' }))
   await testbed.db.query({
     text: `insert into orders (tenant_id, order_id, transaction_id, order_type, topped_up_profile_id, order_status, amount,
              currency_code, balance_after, wallet_version, package_lines, status_history, event_sequence, created_at,

@@ -340,7 +340,7 @@ it('all alerts on the longest page can be marked as read with one request', asyn
   const before = (await operator.call('GET', '/notices/unread')).body.count
   await testbed.db.tx(async (tx) => {
     for (let number = 0; number < 200; number++)
-      createAlert(tx, testbed.deps.ids, { tenantId: null, kind: 'LOW_STOCK', audience: 'OPERATOR', message: 'Low.' })
+      createAlert(tx, testbed.deps.ids, { kind: 'LOW_STOCK', message: 'Low.' })
   })
   const { notices } = (await operator.call('GET', '/notices?unread=true&limit=200')).body
   const noticeIds = notices.map(({ noticeId }: { noticeId: string }) => noticeId)

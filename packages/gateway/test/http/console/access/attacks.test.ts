@@ -343,10 +343,9 @@ describe('roles', () => {
 describe('ids of other people', () => {
   it('another organisation’s alert cannot be marked as read', async () => {
     const [mine, theirs] = [await addTenant(testbed, 'Mine'), await addTenant(testbed, 'Theirs')]
-    const base = { kind: 'LOW_BALANCE', message: 'x', data: {} } as const
     await testbed.db.tx(async (tx) => {
-      createAlert(tx, testbed.deps.ids, { ...base, tenantId: theirs, audience: 'TENANT' })
-      createAlert(tx, testbed.deps.ids, { ...base, tenantId: mine, audience: 'OPERATOR' })
+      createAlert(tx, testbed.deps.ids, { kind: 'LOW_BALANCE', tenantId: theirs, message: 'x' })
+      createAlert(tx, testbed.deps.ids, { kind: 'TOP_UP_REQUESTED', tenantId: mine, message: 'x' })
     })
     const rows = await exec(`select alert_id from alerts where tenant_id = any($1)`, [mine, theirs])
     const noticeIds = rows.map((row) => row.alertId)

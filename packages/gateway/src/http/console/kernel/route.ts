@@ -146,12 +146,12 @@ export type BodyType = 'text/csv' | 'application/octet-stream'
 export type Part<S> = S extends TSchema ? Static<S> : undefined
 
 /** The method, and the path below /console/api: `GET /orders`. */
-type Address = `${Route['method']} ${string}`
+export type Address = `${Route['method']} ${string}`
 
 type Located = 'method' | 'path'
 type Typed = 'params' | 'query' | 'body' | 'answer' | 'beforeBody' | 'handle'
 
-interface Declaration<P, Q, B, A, C> extends Omit<Route, Located | Typed | 'access'> {
+export interface Declaration<P, Q, B, A, C> extends Omit<Route, Located | Typed | 'access'> {
   params?: P
   query?: Q
   body?: B

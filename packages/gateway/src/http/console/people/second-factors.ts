@@ -2,10 +2,9 @@ import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
 import Type from 'typebox'
 import { hasSecondFactor, ROLES } from '#people/person.ts'
 import { listRequiredRoles, requireSecondFactor } from '#people/second-factor/required-factor.ts'
-import { reauthenticate } from '#people/sign-in.ts'
 import { OPERATOR_ADMINS, OPERATORS, type Route, route } from '../kernel/route.ts'
-import { CLOSED, REAUTHENTICATIONS_PER_MINUTE, reauthentication } from '../kernel/route-schemas.ts'
-import { sessionCredential } from './sign-in.ts'
+import { CLOSED } from '../kernel/route-schemas.ts'
+import { confirmedRoute } from './confirmed-route.ts'
 
 export const secondFactorRoutes: Route[] = [
   route('GET /second-factors', {
@@ -17,17 +16,14 @@ export const secondFactorRoutes: Route[] = [
       return { roles: ROLES.map((role) => ({ role, required: required.includes(role) })) }
     },
   }),
-  route('PUT /second-factors/:role', {
+  confirmedRoute('PUT /second-factors/:role', {
     access: OPERATOR_ADMINS,
-    sessionOnly: true,
     summary: 'Require a second factor for a role, or stop requiring it. Requires your password',
     params: Type.Object({ role: Type.String({ maxLength: 40 }) }, CLOSED),
-    body: Type.Object({ ...reauthentication, required: Type.Boolean() }, CLOSED),
-    ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
-    async handle({ deps, person, signedIn, by, address }, { params, body: { required, ...credentials } }) {
+    body: Type.Object({ required: Type.Boolean() }),
+    async handle({ deps, person, by }, { params, body: { required } }) {
       const role = ROLES.find((known) => known === params.role)
       if (!role) throw notFound('role')
-      await reauthenticate(deps, person, { ...credentials, ...sessionCredential(signedIn), address })
       // Before administrators require a second factor for their own role, they must have one themselves.
       if (required && role === person.role && !hasSecondFactor(person))
         throw new Refusal(409, 'SECOND_FACTOR_MISSING', 'Set up your own second factor first, on your account page.')

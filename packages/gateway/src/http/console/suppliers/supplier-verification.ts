@@ -1,21 +1,13 @@
 import { notFound } from '@dealer-esim/lib/refusal.ts'
 import Type, { type Static } from 'typebox'
 import { sentence } from '#people/languages/translate-answer.ts'
-import { reauthenticate } from '#people/sign-in.ts'
 import { cheapestProduct } from '#products/list-products.ts'
 import { createSupplier, type SupplierType } from '#suppliers/create-supplier.ts'
 import { findConfirmedProduct } from '#suppliers/verification/confirmed-product.ts'
 import { verifySupplier } from '#suppliers/verification/verify-supplier.ts'
 import { OPERATOR_ADMINS, OPERATORS, type Route, route } from '../kernel/route.ts'
-import {
-  CLOSED,
-  line,
-  money,
-  nullable,
-  REAUTHENTICATIONS_PER_MINUTE,
-  reauthentication,
-} from '../kernel/route-schemas.ts'
-import { sessionCredential } from '../people/sign-in.ts'
+import { CLOSED, line, money, nullable } from '../kernel/route-schemas.ts'
+import { confirmedRoute } from '../people/confirmed-route.ts'
 
 const verified = Type.Object({
   isVerified: Type.Boolean({ description: 'false: the balance contradicts a charge' }),
@@ -55,28 +47,20 @@ export const supplierVerificationRoutes: Route[] = [
       return { product: product ? { ...product, cost: Number(product.cost) } : null }
     },
   }),
-  route('POST /suppliers/:supplier/verify', {
+  confirmedRoute('POST /suppliers/:supplier/verify', {
     access: OPERATOR_ADMINS,
-    sessionOnly: true,
     summary:
       'Buy one real eSIM from a supplier, look it up, and cancel it where the supplier can. Without confirm the price is stated and nothing bought. Requires the password',
     params: Type.Object({ supplier: line(64) }, CLOSED),
-    body: Type.Object(
-      {
-        ...reauthentication,
-        buy: Type.String({
-          ...line(128),
-          description: 'The supplier’s product code, or a package of ours that it supplies',
-        }),
-        confirm: Type.Optional(Type.String({ ...line(24), description: 'The price, as it was stated, such as 3.20' })),
-      },
-      CLOSED,
-    ),
+    body: Type.Object({
+      buy: Type.String({
+        ...line(128),
+        description: 'The supplier’s product code, or a package of ours that it supplies',
+      }),
+      confirm: Type.Optional(Type.String({ ...line(24), description: 'The price, as it was stated, such as 3.20' })),
+    }),
     answer: verified,
-    ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
-    async handle({ deps, person, signedIn, by, address }, { params: { supplier: name }, body }) {
-      const { buy, confirm, ...credentials } = body
-      await reauthenticate(deps, person, { ...credentials, ...sessionCredential(signedIn), address })
+    async handle({ deps, by }, { params: { supplier: name }, body }) {
       const [row] = await deps.db.query<{ type: SupplierType; config: Buffer }>({
         text: 'select type, config from suppliers where supplier = $1',
         values: [name],
@@ -84,7 +68,7 @@ export const supplierVerificationRoutes: Route[] = [
       if (row === undefined) throw notFound('supplier', name)
       const supplier = createSupplier(deps, row.type, name, row.config)
       try {
-        const purchase = await findConfirmedProduct(deps.db, supplier, { buy, confirm })
+        const purchase = await findConfirmedProduct(deps.db, supplier, body)
         const done = await verifySupplier(deps, { supplier, pauseMs: PAUSE_MS }, purchase, by)
         const { isVerified, iccid, cancelled, charge } = done
         const message = 'message' in cancelled ? cancelled.message : null

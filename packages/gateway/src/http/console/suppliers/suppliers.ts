@@ -2,7 +2,6 @@ import { HELD, UNSETTLED } from '@dealer-esim/wholesalers/unsettled.ts'
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { form, sentence } from '#people/languages/translate-answer.ts'
-import { reauthenticate } from '#people/sign-in.ts'
 import { describeSupplierType, needsVerification } from '#suppliers/create-supplier.ts'
 import {
   addSupplier,
@@ -16,16 +15,8 @@ import { NOT_TESTED, SEEN_BY, type SeenState } from '#suppliers/state/see-suppli
 import { testSupplier } from '#suppliers/state/test-supplier.ts'
 import { csvRoute, inOnePart } from '../kernel/csv-route.ts'
 import { type ConsoleDeps, OPERATOR_ADMINS, OPERATORS, OPERATORS_WRITE, type Route, route } from '../kernel/route.ts'
-import {
-  CLOSED,
-  line,
-  money,
-  nullable,
-  REAUTHENTICATIONS_PER_MINUTE,
-  reauthentication,
-  time,
-} from '../kernel/route-schemas.ts'
-import { sessionCredential } from '../people/sign-in.ts'
+import { CLOSED, line, money, nullable, time } from '../kernel/route-schemas.ts'
+import { confirmedRoute } from '../people/confirmed-route.ts'
 
 const supplierRow = Type.Object({
   supplier: Type.String(),
@@ -137,32 +128,26 @@ export const supplierRoutes: Route[] = [
       return { supplier, ...(await getSupplierConfig(deps, supplier)) }
     },
   }),
-  route('POST /suppliers', {
+  confirmedRoute('POST /suppliers', {
     access: OPERATOR_ADMINS,
-    sessionOnly: true,
     summary: 'Add a supplier, and test it. Requires the password',
-    body: Type.Object({ ...reauthentication, supplier: line(64), type: line(64), config: config() }, CLOSED),
+    body: Type.Object({ supplier: line(64), type: line(64), config: config() }),
     answer: tested,
-    ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
     bodyLimit: CONFIG_SIZE_MAX_BYTES,
-    async handle({ deps, person, signedIn, by, address }, { body: { supplier, type, config, ...credentials } }) {
-      await reauthenticate(deps, person, { ...credentials, ...sessionCredential(signedIn), address })
+    async handle({ deps, by }, { body: { supplier, type, config } }) {
       await addSupplier(deps, { name: supplier, type, config }, by)
       return test(deps, supplier)
     },
   }),
-  route('PUT /suppliers/:supplier/config', {
+  confirmedRoute('PUT /suppliers/:supplier/config', {
     access: OPERATOR_ADMINS,
-    sessionOnly: true,
     summary:
       'Replace the configuration of a supplier, and test it. Secrets that are left out keep their values. Requires the password',
     params,
-    body: Type.Object({ ...reauthentication, config: config() }, CLOSED),
+    body: Type.Object({ config: config() }),
     answer: tested,
-    ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
     bodyLimit: CONFIG_SIZE_MAX_BYTES,
-    async handle({ deps, person, signedIn, by, address }, { params, body: { config, ...credentials } }) {
-      await reauthenticate(deps, person, { ...credentials, ...sessionCredential(signedIn), address })
+    async handle({ deps, by }, { params, body: { config } }) {
       await setSupplier(deps, { name: params.supplier, config, keepSecrets: true }, by)
       return test(deps, params.supplier)
     },

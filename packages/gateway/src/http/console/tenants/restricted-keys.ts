@@ -1,21 +1,10 @@
 import { KEY_LABEL_LENGTH_MAX } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
-import { reauthenticate } from '#people/sign-in.ts'
 import { ALLOWLIST_ENTRIES_MAX } from '#tenants/allowlist.ts'
 import { ALLOWED_OPERATIONS, createKey, type KeyInput, listKeys, revokeKey, setKey } from '#tenants/keys/manage-keys.ts'
 import { type Route, route, TENANT_ADMINS } from '../kernel/route.ts'
-import {
-  CLOSED,
-  line,
-  money,
-  nullable,
-  REAUTHENTICATIONS_PER_MINUTE,
-  reauthentication,
-  tenantParams,
-  time,
-  uuid,
-} from '../kernel/route-schemas.ts'
-import { sessionCredential } from '../people/sign-in.ts'
+import { CLOSED, line, money, nullable, tenantParams, time, uuid } from '../kernel/route-schemas.ts'
+import { confirmedRoute } from '../people/confirmed-route.ts'
 
 const operations = () => Type.Array(Type.Enum([...ALLOWED_OPERATIONS]), { minItems: 1 })
 const limits = { perOrderMax: nullable(money()), perDayMax: nullable(money()), totalMax: nullable(money()) }
@@ -37,7 +26,6 @@ export type KeyRow = Static<typeof keyRow>
 
 /** All members of a key that people set. Operations that are left out: those that read packages and the balance. */
 const keyBody = {
-  ...reauthentication,
   label: line(KEY_LABEL_LENGTH_MAX),
   operations: Type.Optional(operations()),
   ...limits,
@@ -56,45 +44,29 @@ export const keyRoutes: Route[] = [
     answer: Type.Object({ keys: Type.Array(keyRow) }),
     handle: async ({ deps }, { params }) => ({ keys: await listKeys(deps.db, params.tenantId) }),
   }),
-  route('POST /tenants/:tenantId/keys', {
+  confirmedRoute('POST /tenants/:tenantId/keys', {
     access: TENANT_ADMINS,
     testMode: 'TWIN',
-    sessionOnly: true,
     summary: 'Create a restricted key. Requires the password. The AppSecret is answered only now',
     params: tenantParams,
-    body: Type.Object(keyBody, CLOSED),
+    body: Type.Object(keyBody),
     answer: Type.Object({ appKey: Type.String(), appSecret: Type.String() }),
-    ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
-    async handle({ deps, live, person, signedIn, by, address }, { params, body }) {
-      await reauthenticate(live.deps, person, { ...body, ...sessionCredential(signedIn), address })
-      return createKey(deps, params.tenantId, inputOf(body), by)
-    },
+    handle: ({ deps, by }, { params, body }) => createKey(deps, params.tenantId, inputOf(body), by),
   }),
-  route('PATCH /tenants/:tenantId/keys/:appKey', {
+  confirmedRoute('PATCH /tenants/:tenantId/keys/:appKey', {
     access: TENANT_ADMINS,
     testMode: 'TWIN',
-    sessionOnly: true,
     summary: 'Change a restricted key. Requires the password',
     params: keyParams,
-    body: Type.Object(keyBody, CLOSED),
-    ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
-    async handle({ deps, live, person, signedIn, by, address }, { params, body }) {
-      await reauthenticate(live.deps, person, { ...body, ...sessionCredential(signedIn), address })
-      await setKey(deps, params.tenantId, params.appKey, inputOf(body), by)
-    },
+    body: Type.Object(keyBody),
+    handle: ({ deps, by }, { params, body }) => setKey(deps, params.tenantId, params.appKey, inputOf(body), by),
   }),
-  route('POST /tenants/:tenantId/keys/:appKey/revoke', {
+  confirmedRoute('POST /tenants/:tenantId/keys/:appKey/revoke', {
     access: TENANT_ADMINS,
     testMode: 'TWIN',
-    sessionOnly: true,
     summary: 'Revoke a restricted key for good. Requires the password',
     params: keyParams,
-    body: Type.Object(reauthentication, CLOSED),
-    ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
-    async handle({ deps, live, person, signedIn, by, address }, { params, body }) {
-      await reauthenticate(live.deps, person, { ...body, ...sessionCredential(signedIn), address })
-      await revokeKey(deps, params.tenantId, params.appKey, by)
-    },
+    handle: ({ deps, by }, { params }) => revokeKey(deps, params.tenantId, params.appKey, by),
   }),
 ]
 

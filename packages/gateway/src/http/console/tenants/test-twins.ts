@@ -2,20 +2,10 @@ import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import Type, { type Static } from 'typebox'
 import { findTwin } from '#operations/twins/find-twin.ts'
 import { createTwin, deleteTwin, resetTwin } from '#operations/twins/manage-twins.ts'
-import { reauthenticate } from '#people/sign-in.ts'
 import { type Route, route, TENANT_ADMINS } from '../kernel/route.ts'
-import {
-  CLOSED,
-  money,
-  nullable,
-  REAUTHENTICATIONS_PER_MINUTE,
-  reauthentication,
-  tenantParams,
-  time,
-  uuid,
-} from '../kernel/route-schemas.ts'
+import { money, nullable, tenantParams, time, uuid } from '../kernel/route-schemas.ts'
+import { confirmedRoute } from '../people/confirmed-route.ts'
 import { mayCreateTwin } from '../people/me.ts'
-import { sessionCredential } from '../people/sign-in.ts'
 
 const twinRow = Type.Object({
   tenantId: uuid(),
@@ -42,23 +32,19 @@ export const twinRoutes: Route[] = [
       return { twin: row }
     },
   }),
-  route('POST /tenants/:tenantId/twin', {
+  confirmedRoute('POST /tenants/:tenantId/twin', {
     access: TENANT_ADMINS,
     testMode: 'SAME',
-    sessionOnly: true,
     summary: 'Create the test twin of a dealer. Requires the password. The AppSecret is answered only now',
     params: tenantParams,
-    body: Type.Object(reauthentication, CLOSED),
     answer: Type.Object({ appKey: Type.String(), appSecret: Type.String() }),
-    ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
-    async handle({ deps, person, signedIn, by, address }, { params, body }) {
+    async handle({ deps, person, by }, { params }) {
       if (!(await mayCreateTwin(deps, person)))
         throw new Refusal(
           403,
           'TWINS_BY_OPERATOR',
           'Ask your operator for a test twin: dealers do not create them here.',
         )
-      await reauthenticate(deps, person, { ...body, ...sessionCredential(signedIn), address })
       const { appKey, appSecret } = await createTwin(deps, () => deps.twins.create(), params.tenantId, by)
       return { appKey, appSecret }
     },
@@ -70,17 +56,11 @@ export const twinRoutes: Route[] = [
     params: tenantParams,
     handle: async ({ deps, by }, { params }) => resetTwin(deps, await deps.twins.open(), params.tenantId, by),
   }),
-  route('POST /tenants/:tenantId/twin/delete', {
+  confirmedRoute('POST /tenants/:tenantId/twin/delete', {
     access: TENANT_ADMINS,
     testMode: 'SAME',
-    sessionOnly: true,
     summary: 'Delete the test twin of a dealer with everything that it holds. Requires the password',
     params: tenantParams,
-    body: Type.Object(reauthentication, CLOSED),
-    ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
-    async handle({ deps, person, signedIn, by, address }, { params, body }) {
-      await reauthenticate(deps, person, { ...body, ...sessionCredential(signedIn), address })
-      await deleteTwin(deps, await deps.twins.open(), params.tenantId, by)
-    },
+    handle: async ({ deps, by }, { params }) => deleteTwin(deps, await deps.twins.open(), params.tenantId, by),
   }),
 ]

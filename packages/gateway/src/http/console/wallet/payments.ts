@@ -1,5 +1,4 @@
 import Type, { type Static } from 'typebox'
-import { reauthenticate } from '#people/sign-in.ts'
 import { getTenantView } from '#tenants/tenant-views.ts'
 import {
   BANK_DETAILS_LENGTH_MAX,
@@ -14,16 +13,8 @@ import {
   setOperatorDetails,
 } from '#wallet/statement/operator-details.ts'
 import { EVERY_ROLE, OPERATOR_ADMINS, OPERATORS, type Route, route } from '../kernel/route.ts'
-import {
-  CLOSED,
-  line,
-  money,
-  nullable,
-  REAUTHENTICATIONS_PER_MINUTE,
-  reauthentication,
-  tenantParams,
-} from '../kernel/route-schemas.ts'
-import { sessionCredential } from '../people/sign-in.ts'
+import { CLOSED, line, money, nullable, tenantParams } from '../kernel/route-schemas.ts'
+import { confirmedRoute } from '../people/confirmed-route.ts'
 
 /** Several lines, without other control characters. */
 const lines = (maxLength: number) =>
@@ -56,19 +47,15 @@ export const paymentRoutes: Route[] = [
     answer: Type.Object({ currencies: Type.Array(currencySettings) }),
     handle: async ({ deps }) => ({ currencies: await listPaymentSettings(deps.db) }),
   }),
-  route('PUT /payment-settings/:currencyCode', {
+  confirmedRoute('PUT /payment-settings/:currencyCode', {
     access: OPERATOR_ADMINS,
-    sessionOnly: true,
     summary: 'Set how dealers of a currency pay. Requires the password: dealers send money there. Audited',
     params: Type.Object({ currencyCode: currencyCode() }, CLOSED),
-    body: Type.Object({ ...operatorSettings, ...reauthentication }, CLOSED),
-    ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
+    body: Type.Object(operatorSettings),
     answer: currencySettings,
-    async handle({ deps, person, signedIn, by, address }, { params, body }) {
-      const { bankDetails, paymentUrl, secondPersonAbove, ...credentials } = body
-      await reauthenticate(deps, person, { ...credentials, ...sessionCredential(signedIn), address })
-      const limit = secondPersonAbove === null ? null : BigInt(secondPersonAbove)
-      return setPaymentSettings(deps, { ...params, bankDetails, paymentUrl, secondPersonAbove: limit }, by)
+    async handle({ deps, by }, { params, body }) {
+      const limit = body.secondPersonAbove === null ? null : BigInt(body.secondPersonAbove)
+      return setPaymentSettings(deps, { ...params, ...body, secondPersonAbove: limit }, by)
     },
   }),
   route('GET /tenants/:tenantId/payment-details', {

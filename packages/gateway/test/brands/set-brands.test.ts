@@ -169,7 +169,7 @@ describe('the page of the console', () => {
     await admin.call('PUT', '/operator-brand', { name, accent: '#ffffff', pictures: { icon: ICON } })
     const page = await read()
     expect(page).not.toContain('<script')
-    expect(page).toContain('<title>&#60;/title&#62;&#60;script&#62;')
+    expect(page).toContain('<title>&lt;/title&gt;&lt;script&gt;')
     const [, icon = ''] =
       /<link rel="icon" type="image\/png" href="\.\/(brand\/[0-9a-f]{64}\.png)" \/>/.exec(page) ?? []
     expect((await app.inject(`/console/${icon}`)).headers['content-type']).toBe('image/png')

@@ -262,7 +262,7 @@ it('an order and a send go out under the brand that they name, else the default 
     ['"Lotus <Outlet>" <esim@gateway.test>', 'care@outlet.test'],
     ['Lotus Travel <esim@gateway.test>', 'care@lotus.test'],
   ])
-  expect(smtp.mails[0]!.html).toContain('Lotus &#60;Outlet&#62;')
+  expect(smtp.mails[0]!.html).toContain('Lotus &lt;Outlet&gt;')
   expect(smtp.mails.map(({ html }) => html).join()).not.toMatch(/Harbour|<Outlet>/)
 })
 

@@ -54,9 +54,9 @@ test('a statement shows both parties, the movements by kind and the closing bala
   const { closing } = await getMonthStatement(money.db, tenantId, LAST)
   expect(closing).toBe(12_455_000n)
   for (const text of [
-    'Operator &#38; Sons Ltd',
+    'Operator &amp; Sons Ltd',
     '1 Main Street<br>London',
-    'Acme &#60;b&#62;GmbH',
+    'Acme &lt;b&gt;GmbH',
     'Ring 1<br>Wien',
     'Tax ID: DE1',
   ])

@@ -1,4 +1,5 @@
 import type { BrandColours } from '@dealer-esim/contract'
+import { escapeHtml } from '#platform/escape-html.ts'
 
 /* What mails to people and to travellers share. Styles are inline, because mail programs ignore most of a style sheet. */
 
@@ -31,8 +32,4 @@ export function buttonOf(
 /** 600 px wide, also in Outlook for Windows, which knows no greatest width. */
 export function columnOf(content: string): string {
   return `<!--[if mso]><table role="presentation" width="600" align="center" cellpadding="0" cellspacing="0" border="0"><tr><td><![endif]--><div style="max-width:600px;margin:0 auto">${content}</div><!--[if mso]></td></tr></table><![endif]-->`
-}
-
-export function escapeHtml(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }

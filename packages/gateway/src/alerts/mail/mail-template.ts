@@ -1,7 +1,8 @@
 import { brandColours, DEFAULT_ACCENT } from '@dealer-esim/contract'
 import { type Brand, mailtoUrl } from '#brands/brand.ts'
 import { peopleLanguage, withLocalTimes } from '#people/languages/people-language.ts'
-import { BREAKS, buttonOf, columnOf, escapeHtml, headOf } from './mail-parts.ts'
+import { escapeHtml } from '#platform/escape-html.ts'
+import { BREAKS, buttonOf, columnOf, headOf } from './mail-parts.ts'
 import type { TravellerMail } from './traveller-mail.ts'
 
 /** An e-mail as plain text and as HTML with the same content. */

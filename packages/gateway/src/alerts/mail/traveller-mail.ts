@@ -1,6 +1,7 @@
 import { brandColours, DEFAULT_ACCENT } from '@dealer-esim/contract'
 import { type Brand, mailtoUrl } from '#brands/brand.ts'
-import { BREAKS, buttonOf, columnOf, escapeHtml, headOf } from './mail-parts.ts'
+import { escapeHtml } from '#platform/escape-html.ts'
+import { BREAKS, buttonOf, columnOf, headOf } from './mail-parts.ts'
 
 /** An e-mail to a traveller in its language. Only the look is missing, which its brand gives it when it is sent. */
 export interface TravellerMail {

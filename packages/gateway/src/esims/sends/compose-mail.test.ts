@@ -63,7 +63,7 @@ Terms: https://shop.example/terms?a&b`)
       'src="cid:qr"',
     ])
       expect(html).toContain(part)
-    expect(html).toContain('href="https://shop.example/terms?a&#38;b"')
+    expect(html).toContain('href="https://shop.example/terms?a&amp;b"')
     expect(html.match(/class="edge"/g)).toHaveLength(1)
     expect(html).not.toMatch(/<Travel>|(src|background)="?[^"]*http/)
   })

@@ -6,6 +6,7 @@ import fastifyStatic from '@fastify/static'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { BrandReader } from '#brands/brand-source.ts'
 import { pictureAnswer } from '#brands/picture-answer.ts'
+import { escapeHtml } from '#platform/escape-html.ts'
 import { createShownBrand, type ShownBrand } from './brands/shown-brand.ts'
 import { CONSOLE_API } from './kernel/route.ts'
 
@@ -155,10 +156,6 @@ function withBrand(page: string, brand: ShownBrand): string {
 
 /** As index.html has it. */
 const OWN_ICON = '<link rel="icon" type="image/svg+xml" href="./icon.svg" />'
-
-function escapeHtml(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
-}
 
 function readIfExists(path: string): string | undefined {
   return existsSync(path) ? readFileSync(path, 'utf8') : undefined

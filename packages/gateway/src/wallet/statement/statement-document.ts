@@ -1,5 +1,6 @@
 import { formatMoney } from '@dealer-esim/contract'
 import encodeQR from 'qr'
+import { escapeHtml } from '#platform/escape-html.ts'
 import type { TransferKind } from '../ledger/post.ts'
 import type { OperatorDetails } from './operator-details.ts'
 import type { MonthStatement } from './statement-month.ts'
@@ -105,10 +106,6 @@ function party({ legalName, taxId, address }: OperatorDetails): string {
 export function styleOf(document: string): string {
   const [, style = ''] = document.split('<style>', 2)
   return style.split('</style>', 1)[0] ?? ''
-}
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }
 
 const STATEMENT_STYLE = `

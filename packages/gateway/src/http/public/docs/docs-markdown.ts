@@ -1,6 +1,6 @@
 import { posix } from 'node:path'
 import MarkdownIt, { type Token } from 'markdown-it'
-import { escapeHtml } from '../escape-html.ts'
+import { escapeHtml } from '#platform/escape-html.ts'
 import { type DocsFiles, type DocsPage, readPage } from './docs-files.ts'
 import { codeBlocks } from './docs-samples.ts'
 

@@ -1,4 +1,4 @@
-import { escapeHtml } from '../escape-html.ts'
+import { escapeHtml } from '#platform/escape-html.ts'
 import { addressIn, type DocsFiles, type DocsPage, ENGLISH, markdownAddress } from './docs-files.ts'
 import { type Rendered, relativeTo } from './docs-markdown.ts'
 import { NAVIGATION, neighboursOf, type Part, partOf } from './docs-navigation.ts'

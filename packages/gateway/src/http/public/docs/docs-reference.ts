@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { escapeHtml } from '#platform/escape-html.ts'
 import { documentsRoot, packageRoot } from '#platform/package-root.ts'
-import { escapeHtml } from '../escape-html.ts'
 import { UNBRANDED } from './docs-page.ts'
 import type { DocsBrand } from './docs-site.ts'
 

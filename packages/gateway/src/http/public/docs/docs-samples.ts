@@ -1,5 +1,5 @@
 import type { MarkdownIt, Token } from 'markdown-it'
-import { escapeHtml } from '../escape-html.ts'
+import { escapeHtml } from '#platform/escape-html.ts'
 
 /** What a reader calls the language of a sample. Other blocks have no name and are never a tab. */
 const LANGUAGES: Readonly<Record<string, string>> = {

@@ -1,4 +1,4 @@
-import { escapeHtml } from '../escape-html.ts'
+import { escapeHtml } from '#platform/escape-html.ts'
 import { addressIn } from './docs-files.ts'
 import { relativeTo } from './docs-markdown.ts'
 import { type Frame, framed } from './docs-page.ts'

@@ -1,6 +1,6 @@
 import { packageTitle, titleText } from '#esims/languages/traveller-title.ts'
 import type { InstallCodes, TravellerEsim } from '#esims/qr/traveller-esim.ts'
-import { escapeHtml } from '../escape-html.ts'
+import { escapeHtml } from '#platform/escape-html.ts'
 import { type StepPicture, stepPicture } from './icons.ts'
 import { fact, heading, moment } from './parts.ts'
 import { html, plain, type Reader, renderPage } from './traveller-page.ts'

@@ -1,7 +1,7 @@
 import { type Device, findDevice, getDevices, sinceText } from '#esims/devices.ts'
 import { formatDate } from '#esims/languages/formats.ts'
 import { fill } from '#esims/languages/traveller-language.ts'
-import { escapeHtml } from '../escape-html.ts'
+import { escapeHtml } from '#platform/escape-html.ts'
 import { list, row } from './parts.ts'
 import { html, plain, type Reader, renderPage } from './traveller-page.ts'
 

@@ -1,7 +1,7 @@
 import { mailtoUrl } from '#brands/brand.ts'
 import { packageTitle, titleText } from '#esims/languages/traveller-title.ts'
 import type { OpenedLink } from '#esims/qr/traveller-esim.ts'
-import { escapeHtml } from '../escape-html.ts'
+import { escapeHtml } from '#platform/escape-html.ts'
 import { icon, type SceneName, scene } from './icons.ts'
 import { html, plain, type Reader, renderPage } from './traveller-page.ts'
 

@@ -1,7 +1,7 @@
 import { androidInstallUrl, appleInstallUrl } from '@dealer-esim/contract'
 import { packageTitle, titleText } from '#esims/languages/traveller-title.ts'
 import type { InstallCodes, TravellerEsim } from '#esims/qr/traveller-esim.ts'
-import { escapeHtml } from '../escape-html.ts'
+import { escapeHtml } from '#platform/escape-html.ts'
 import { takesEsim } from './devices-page.ts'
 import { icon } from './icons.ts'
 import { installSteps } from './install-steps.ts'

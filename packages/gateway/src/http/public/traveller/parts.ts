@@ -1,7 +1,7 @@
 import { countryNames, formatClock, formatDate, timeZoneOf } from '#esims/languages/formats.ts'
 import { countriesOf, packageTitle } from '#esims/languages/traveller-title.ts'
 import type { TravellerEsim } from '#esims/qr/traveller-esim.ts'
-import { escapeHtml } from '../escape-html.ts'
+import { escapeHtml } from '#platform/escape-html.ts'
 import { type IconName, icon } from './icons.ts'
 import { html, plain, type Reader } from './traveller-page.ts'
 

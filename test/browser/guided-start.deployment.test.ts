@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SAMPLE_FILE } from '@dealer-esim/console/catalogue/import-files.ts'
 import { makeIccid } from '@dealer-esim/contract'
 import { createTestDatabase, type TestDatabase } from '@dealer-esim/gateway/test/harness/databases/database.ts'
 import { adminJson } from '@dealer-esim/gateway/test/harness/processes/admin-process.ts'
+import { freePort } from '@dealer-esim/gateway/test/harness/processes/free-port.ts'
 import {
   SHARED_MASTER_KEY,
   startGateway,
@@ -357,12 +357,4 @@ async function importCode(page: Page): Promise<void> {
   const headers = { origin: address.origin, 'content-type': 'text/csv' }
   const answer = await page.request.post(address.href, { headers, data })
   if (!answer.ok()) throw new Error(await answer.text())
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }

@@ -4,13 +4,13 @@ import type { Server } from 'node:http'
 import { join } from 'node:path'
 import { canRun } from '@dealer-esim/gateway/test/harness/can-run.ts'
 import { adminJson } from '@dealer-esim/gateway/test/harness/processes/admin-process.ts'
+import { freePort } from '@dealer-esim/gateway/test/harness/processes/free-port.ts'
 import { stopGateways, temporaryFolder } from '@dealer-esim/gateway/test/harness/processes/gateway-process.ts'
 import { DealerEsim, newTransactionId, type QueryAnswer } from '@dealer-esim/sdk'
 import { type Purchase, Shop, serveShop } from '@dealer-esim/sdk/examples/certify-shop.mts'
 import { command } from '@dealer-esim/sdk/test/command.ts'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { type LocalGateway, root, startLocalGateway } from '../local-gateway.ts'
-import { freePort } from './proxies.ts'
 
 /* `dealer-esim certify` passes a right integration in each language, and finds what is wrong in the others. */
 let gateway: LocalGateway

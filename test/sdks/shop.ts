@@ -1,10 +1,11 @@
 import { type ChildProcess, type ExecFileException, execFile } from 'node:child_process'
 import { join } from 'node:path'
+import { freePort } from '@dealer-esim/gateway/test/harness/processes/free-port.ts'
 import { temporaryFolder } from '@dealer-esim/gateway/test/harness/processes/gateway-process.ts'
 import { DealerEsim } from '@dealer-esim/sdk'
 import { expect, onTestFinished, test } from 'vitest'
 import { type LocalGateway, root } from '../local-gateway.ts'
-import { freePort, startCuttingProxy } from './proxies.ts'
+import { startCuttingProxy } from './proxies.ts'
 
 export interface Shop {
   start(port: number, env: Record<string, string>): ChildProcess

@@ -1,10 +1,10 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { signalOnExit } from '@dealer-esim/embedded-postgres/processes.ts'
 import { type Account, serverAccount } from '@dealer-esim/embedded-postgres/server-account.ts'
+import { freePort } from './harness/processes/free-port.ts'
 
 /** An operator's own server: the PostgreSQL installed on this machine, with its tools. */
 export interface DumpServer {
@@ -60,13 +60,4 @@ export async function startDumpServer(bin: string): Promise<DumpServer> {
       rmSync(data, { recursive: true, force: true })
     },
   }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number }
-      server.close(() => resolve(port))
-    })
-  })
 }

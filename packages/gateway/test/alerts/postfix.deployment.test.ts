@@ -14,12 +14,12 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createMailServer } from '@dealer-esim/lib/outbound/smtp.ts'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { canRun } from '#test/harness/can-run.ts'
+import { freePort } from '#test/harness/processes/free-port.ts'
 
 /* Debian's Postfix with Debian's TLS settings, master.cf and certificate, on a different port. It discards its e-mails. */
 
@@ -104,15 +104,6 @@ local_recipient_maps =
 local_transport = discard:
 default_transport = discard:
 `
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return address.port
 }
 
 async function stop(): Promise<void> {

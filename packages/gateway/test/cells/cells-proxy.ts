@@ -4,10 +4,11 @@ import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from '#platform/package-root.ts'
 import { admin } from '../harness/processes/admin-process.ts'
+import { freePort } from '../harness/processes/free-port.ts'
 import { temporaryFolder } from '../harness/processes/gateway-process.ts'
 import { createAuthority } from '../harness/servers/certificates.ts'
 import { waitUntil } from '../harness/shop.ts'
-import { freePort, isListening } from '../platform/deployment/proxies.ts'
+import { isListening } from '../platform/deployment/proxies.ts'
 
 /** HAProxy in front of all cells, with the configuration that `admin cells proxy` writes. */
 export interface CellsProxy {

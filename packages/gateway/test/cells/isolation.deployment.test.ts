@@ -14,6 +14,7 @@ import { canRun } from '#test/harness/can-run.ts'
 import { addDealer, NODE_ENV, OPERATOR, startNode } from '../harness/api-node.ts'
 import { packageInput } from '../harness/catalogue-testbed.ts'
 import { startTcpProxy, type TcpProxy } from '../harness/databases/database-proxies.ts'
+import { freePort } from '../harness/processes/free-port.ts'
 import {
   type GatewayProcess,
   startGateway,
@@ -21,7 +22,7 @@ import {
   temporaryFolder,
 } from '../harness/processes/gateway-process.ts'
 import { type OrderLoad, startOrderLoad } from '../orders/order-load.ts'
-import { freePort, type ReverseProxy, runProxy } from '../platform/deployment/proxies.ts'
+import { type ReverseProxy, runProxy } from '../platform/deployment/proxies.ts'
 
 /*
  * Two cells behind HAProxy, each with its own gateway and PostgreSQL. The PostgreSQL of one is stopped and started again

@@ -8,8 +8,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { addressOf, parseCells } from '#cells/cells-file.ts'
 import { PROXY_CONFIGS } from '#cells/proxy-file.ts'
 import { canRun } from '#test/harness/can-run.ts'
+import { freePort } from '../harness/processes/free-port.ts'
 import { stopGateways, temporaryFolder } from '../harness/processes/gateway-process.ts'
-import { freePort, type ReverseProxy, runProxy } from '../platform/deployment/proxies.ts'
+import { type ReverseProxy, runProxy } from '../platform/deployment/proxies.ts'
 
 /*
  * Debian's load balancers, with the configurations that `admin cells proxy` writes, in front of three cells. Nodes are HTTP

@@ -1,8 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { startEmbeddedPostgres } from '@dealer-esim/embedded-postgres'
@@ -11,6 +9,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { readEnvironmentFile } from '#operations/setup/environment-file.ts'
 import { VARIABLES } from '#platform/config/variables.ts'
 import { packageRoot } from '#platform/package-root.ts'
+import { freePort } from '#test/harness/processes/free-port.ts'
 import { canRun } from '../harness/can-run.ts'
 import { withServerClient } from '../harness/databases/database.ts'
 import { admin, adminJson } from '../harness/processes/admin-process.ts'
@@ -212,11 +211,3 @@ test('config list shows each setting with its source, even if the configuration 
   expect(list.stdout + list.stderr).not.toContain('hunter2')
   expect(list.stdout).not.toContain(readFileSync(at('key'), 'utf8').trim())
 })
-
-async function freePort(): Promise<number> {
-  const listener = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => listener.once('listening', resolve))
-  const { port: free } = listener.address() as AddressInfo
-  await new Promise((resolve) => listener.close(resolve))
-  return free
-}

@@ -11,10 +11,11 @@ import { inspectConfig } from '#platform/config/config.ts'
 import { addDealer, call, NODE_ENV, type Node, startNode } from '#test/harness/api-node.ts'
 import { canRun } from '#test/harness/can-run.ts'
 import { createTestDatabase, type TestDatabase } from '#test/harness/databases/database.ts'
+import { freePort } from '#test/harness/processes/free-port.ts'
 import { SHARED_MASTER_KEY, spawnGateway, startGateway, stopGateways } from '#test/harness/processes/gateway-process.ts'
 import { waitUntil } from '#test/harness/shop.ts'
 import { addPackages } from '#test/http/dealer/api-fixture.ts'
-import { freePort, isListening } from './proxies.ts'
+import { isListening } from './proxies.ts'
 
 type PoolMode = 'session' | 'transaction' | 'statement'
 

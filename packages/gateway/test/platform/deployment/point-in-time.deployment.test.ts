@@ -22,6 +22,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { packageRoot } from '#platform/package-root.ts'
 import { adminJsonWith } from '#test/harness/processes/admin-in-process.ts'
 import { codeBlocks } from '#test/harness/processes/docs-commands.ts'
+import { freePort } from '#test/harness/processes/free-port.ts'
 import {
   SHARED_MASTER_KEY,
   startGateway,
@@ -31,7 +32,6 @@ import {
 import { waitUntil } from '#test/harness/shop.ts'
 import { dataFolder } from '#test/harness/temporary-folders.ts'
 import { hasPostgres15 } from './postgres-pair.ts'
-import { freePort } from './proxies.ts'
 
 /*
  * The drill of docs/point-in-time.md: its settings, its base backup, its restore and its start in recovery, run as they are on

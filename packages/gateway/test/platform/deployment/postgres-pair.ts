@@ -6,10 +6,10 @@ import { promisify } from 'node:util'
 import { signalOnExit } from '@dealer-esim/embedded-postgres/processes.ts'
 import { serverAccount } from '@dealer-esim/embedded-postgres/server-account.ts'
 import pg from 'pg'
+import { freePort } from '#test/harness/processes/free-port.ts'
 import { waitUntil } from '#test/harness/shop.ts'
 import { dataFolder } from '#test/harness/temporary-folders.ts'
 import { childrenOf } from '#test/orders/postgres-processes.ts'
-import { freePort } from './proxies.ts'
 
 /** Debian's package `postgresql`. */
 const BIN = '/usr/lib/postgresql/15/bin'

@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { packageRoot } from '#platform/package-root.ts'
+import { freePort } from '#test/harness/processes/free-port.ts'
 import { createAuthority } from '#test/harness/servers/certificates.ts'
 import { waitUntil } from '#test/harness/shop.ts'
 
@@ -121,15 +122,6 @@ function outputOf(child: ChildProcess): () => string {
 
 /** Nothing listens there. A free port may be taken by another test while this one goes on. */
 export const CLOSED_PORT = 1
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
-}
 
 export async function isListening(port: number): Promise<boolean> {
   return new Promise((resolve) => {

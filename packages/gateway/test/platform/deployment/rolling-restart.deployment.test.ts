@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { addDealer, call, type Dealer, NODE_ENV, type Node, startNode } from '#test/harness/api-node.ts'
 import { canRun } from '#test/harness/can-run.ts'
 import { createTestDatabase, type TestDatabase } from '#test/harness/databases/database.ts'
+import { freePort } from '#test/harness/processes/free-port.ts'
 import {
   type GatewayProcess,
   startGateway,
@@ -13,7 +14,7 @@ import {
   temporaryFolder,
 } from '#test/harness/processes/gateway-process.ts'
 import { addPackages } from '#test/http/dealer/api-fixture.ts'
-import { freePort, PROXIES, type ProxiedNodes, type ReverseProxy, startProxy } from './proxies.ts'
+import { PROXIES, type ProxiedNodes, type ReverseProxy, startProxy } from './proxies.ts'
 
 /** The proxies to test with. Those not installed on this machine are skipped. */
 const names = (Object.keys(PROXIES) as (keyof typeof PROXIES)[]).filter((name) =>

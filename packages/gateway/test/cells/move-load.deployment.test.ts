@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { FENCE_MAX_MS } from '#cells/move/switch-over.ts'
 import { canRun } from '#test/harness/can-run.ts'
 import { addDealer, call, type Dealer, startNode } from '../harness/api-node.ts'
@@ -40,10 +40,12 @@ const REFUSED_MAX_MS = 10 * FENCE_MAX_MS
 /** As many as a step starts: a command that moves nothing costs the machine as much as one that does. */
 const IDLE_COMMANDS = 6
 /**
- * The limit for the p99 during a move, as a multiple of the p99 beside commands that move nothing. 2 for manual runs on an
+ * The limit for the p99 during a move, as a multiple of the p99 beside commands that move nothing, for manual runs on an
  * otherwise idle machine.
  */
-const P99_FACTOR = process.env.MOVE_KILLS === 'all' ? 2 : 5
+const P99_FACTOR = 2
+/** Fewer moves on a busy machine only print their p99. */
+const MOVES_TO_COMPARE = 5
 /** Enough orders for a p99 without a move. */
 const CALM_ORDERS = 60
 /** Enough orders for each of the dealer's callers to have been served. */
@@ -54,14 +56,11 @@ const isRunnable = canRun('a dealer is moved between cells behind haproxy', 'hap
 let cells: TwoCells
 let proxy: CellsProxy
 let receiver: Receiver
-/** The moved dealer, and dealers that stay in either cell. */
-let dealers: [moved: Dealer, beside: Dealer, there: Dealer]
 
 beforeAll(async () => {
   if (!isRunnable) return
   cells = await startTwoCells('all')
   receiver = await startReceiver()
-  dealers = [await addSeller(cells.main), await addSeller(cells.main), await addSeller(cells.eu1)]
   proxy = await startCellsProxy(cells.file)
 }, SETUP_TIMEOUT_MS)
 afterAll(async () => {
@@ -95,8 +94,14 @@ it.skipIf(!isRunnable)(
   'moving a dealer there and back under load loses nothing and duplicates nothing',
   { timeout: 900_000 },
   async () => {
+    // The moved dealer, and dealers that stay in either cell. A second attempt has its own.
+    const dealers = [await addSeller(cells.main), await addSeller(cells.main), await addSeller(cells.eu1)]
     const esims = await Promise.all(dealers.map(buyEsim))
-    const [load, ...others] = dealers.map((dealer, index) => startDealerLoad(proxy, dealer, esims[index]!))
+    const loads = dealers.map((dealer, index) => startDealerLoad(proxy, dealer, esims[index]!))
+    onTestFinished(() => {
+      for (const each of loads) void each.stop()
+    })
+    const [load, ...others] = loads
     /** The p99 of the dealers that stay, beside commands that move nothing. */
     const calmP99 = async () => {
       for (let started = 0; started < IDLE_COMMANDS; started++) await admin(['--help'], cells.main.env)
@@ -132,7 +137,8 @@ it.skipIf(!isRunnable)(
     expect([load!, ...others].flatMap(({ faults }) => faults)).toEqual([])
     expect(refusedInMoves).toEqual(others.map(() => 0))
     for (const [step, longestMs] of Object.entries(refusedMs)) expect(longestMs, step).toBeLessThan(REFUSED_MAX_MS)
-    expect(median(disturbedMs)).toBeLessThan(P99_FACTOR * Math.max(...calmMs))
+    if (disturbedMs.length >= MOVES_TO_COMPARE)
+      expect(median(disturbedMs)).toBeLessThan(P99_FACTOR * Math.max(...calmMs))
     await expectSold(load!, here)
     await expectSold(others[0]!, cells.main)
     await expectSold(others[1]!, cells.eu1)

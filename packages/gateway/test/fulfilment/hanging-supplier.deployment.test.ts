@@ -64,7 +64,8 @@ it('a supplier that hangs with 1 000 orders does not slow the same dealer’s or
     const percentiles = (sorted: number[]) =>
       `p50 ${at(sorted, 0.5).toFixed(0)} ms, p99 ${at(sorted, 0.99).toFixed(0)} ms`
     console.log(`undisturbed: ${percentiles(undisturbed)}; next to a hanging supplier: ${percentiles(disturbed)}`)
-    expect(at(disturbed, 0.5)).toBeLessThan(5 * at(undisturbed, 0.5))
+    // An order that waits for hanging calls waits for their time-out: far longer than a busy machine takes for it.
+    expect(at(disturbed, 0.5)).toBeLessThan(Math.max(5 * at(undisturbed, 0.5), TIMEOUT_MS / 10))
     expect(at(disturbed, 0.99)).toBeLessThan(Math.max(5 * at(undisturbed, 0.99), TIMEOUT_MS))
   } finally {
     await loop.stop(100)

@@ -45,7 +45,7 @@ async function latencies(tenant: TestTenant, count: number): Promise<number[]> {
     const [notifyId] = await testbed.record(tenant)
     const committed = performance.now()
     const find = () => prompt.received.find((one) => one.notifyId === notifyId)
-    await vi.waitFor(() => expect(find()).toBeDefined(), { timeout: 20_000, interval: 1 })
+    await vi.waitFor(() => expect(find()).toBeDefined(), { timeout: 60_000, interval: 1 })
     measured.push(find()!.at - committed)
   }
   return measured.sort((left, right) => left - right)
@@ -66,7 +66,7 @@ test('a backlog of 100 000 events at a hanging endpoint does not slow down other
   const words = (sorted: number[]) => `p50 ${at(sorted, 0.5).toFixed(1)} ms, p99 ${at(sorted, 0.99).toFixed(1)} ms`
   console.log(`alone: ${words(alone)}; with a hanging backlog: ${words(withBacklog)}`)
   // The bench measures the times. An event that queued behind a hanging request would wait for its time-out.
-  expect(at(withBacklog, 0.5)).toBeLessThan(at(alone, 0.5) * 10)
+  expect(at(withBacklog, 0.5)).toBeLessThan(Math.max(at(alone, 0.5) * 10, EVENT_TIMEOUT_MS / 10))
   expect(at(withBacklog, 0.99)).toBeLessThan(Math.max(at(alone, 0.99) * 10, EVENT_TIMEOUT_MS))
   // On a slow machine, the first requests have timed out since, and the next have started.
   const rounds = 1 + Math.floor((performance.now() - startedAt) / EVENT_TIMEOUT_MS)

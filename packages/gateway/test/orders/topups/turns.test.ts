@@ -57,9 +57,12 @@ describe('a top-up', () => {
   })
 
   it('does not wait longer for its turn when many others are queued for the same eSIM', async () => {
-    const alone = await queuedTopUpMs(SHORT_QUEUE)
+    const before = await queuedTopUpMs(SHORT_QUEUE)
     // More orders than one claim leases.
-    expect(await queuedTopUpMs(CLAIM_ORDERS_MAX + 50)).toBeLessThan(LONG_QUEUE_FACTOR * alone)
+    const queued = await queuedTopUpMs(CLAIM_ORDERS_MAX + 50)
+    // The machine may be busy with other things before or afterwards.
+    const afterwards = await queuedTopUpMs(SHORT_QUEUE)
+    expect(queued).toBeLessThan(LONG_QUEUE_FACTOR * Math.max(before, afterwards))
   }, 120_000)
 
   /** Queues top-ups for one eSIM, then measures how long each of them takes. */

@@ -1,7 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { freePort } from '@dealer-esim/gateway/test/harness/processes/free-port.ts'
+import { removeFolder } from '@dealer-esim/gateway/test/harness/temporary-folders.ts'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isBrowserAvailable, launchChromium } from './browser/chromium.ts'
@@ -43,8 +45,8 @@ describe.skipIf(!isBrowserAvailable())('npm run dev', () => {
   })
   afterAll(async () => {
     await browser?.close()
-    if (dev?.exitCode === null) dev.kill('SIGINT')
-    rmSync(copy, { recursive: true, force: true })
+    if (dev?.exitCode === null && dev.kill('SIGINT')) await once(dev, 'exit')
+    removeFolder(copy)
   })
 
   it('opens the console signed in, and shows changed code without a reload or a gateway restart', async () => {
@@ -57,16 +59,16 @@ describe.skipIf(!isBrowserAvailable())('npm run dev', () => {
 
     await page.evaluate(() => Object.assign(window, { isSamePage: true }))
     edit('packages/console/src/parts/page.tsx', (code) => code.replace('order={1}', 'order={1} data-changed="yes"'))
-    await page.locator('h1[data-changed=yes]').waitFor()
+    await page.locator('h1[data-changed=yes]').waitFor({ timeout: 100_000 })
     expect(await page.evaluate(() => 'isSamePage' in window)).toBe(true)
 
     const starts = () => output.split('"msg":"ready"').length - 1
     const before = starts()
     edit('packages/gateway/src/http/console/people/me.ts', (code) => `${code}\n// changed\n`)
-    await expect.poll(starts, { timeout: 60_000 }).toBe(before + 1)
+    await expect.poll(starts).toBeGreaterThan(before)
     await page.reload()
     await heading.waitFor()
-  })
+  }, 400_000)
 
   it('stops its gateway and its database on Ctrl-C', async () => {
     const exited = new Promise((resolve) => dev.once('exit', resolve))

@@ -6,7 +6,6 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
-  rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs'
@@ -15,6 +14,7 @@ import { startEmbeddedPostgres } from '@dealer-esim/embedded-postgres'
 import { readEnvironmentFile } from '@dealer-esim/gateway/operations/setup/environment-file.ts'
 import { withServerClient } from '@dealer-esim/gateway/test/harness/databases/database.ts'
 import { freePort } from '@dealer-esim/gateway/test/harness/processes/free-port.ts'
+import { removeFolder } from '@dealer-esim/gateway/test/harness/temporary-folders.ts'
 import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { root } from '../local-gateway.ts'
@@ -61,7 +61,7 @@ describe.skipIf(!isPossible)('the Debian package', () => {
   }, 900_000)
   afterAll(async () => {
     await server?.stop()
-    rmSync(folder, { recursive: true, force: true })
+    removeFolder(folder)
   })
 
   test('has no errors according to lintian', () => {
@@ -286,7 +286,7 @@ async function callsOfSystemctl(debian: string, action: () => Promise<unknown>):
     await action()
     return readFileSync(record, 'utf8').trimEnd().split('\n')
   } finally {
-    rmSync(booted, { recursive: true })
+    removeFolder(booted)
     renameSync(`${program}.own`, program)
   }
 }

@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { startEmbeddedPostgres } from '@dealer-esim/embedded-postgres'
 import { canRun } from '@dealer-esim/gateway/test/harness/can-run.ts'
 import { withServerClient } from '@dealer-esim/gateway/test/harness/databases/database.ts'
+import { removeFolder } from '@dealer-esim/gateway/test/harness/temporary-folders.ts'
 import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
 import { DealerEsim } from '@dealer-esim/sdk'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -67,7 +68,7 @@ describe.skipIf(!isPossible)('the container image', () => {
   }, 900_000)
   afterAll(async () => {
     await server?.stop()
-    rmSync(folder, { recursive: true, force: true })
+    removeFolder(folder)
   })
 
   test('contains an SBOM that lists the bundled and native packages, Node, and the Debian libraries', () => {
@@ -243,7 +244,7 @@ describe.skipIf(!isPossible)('the container image', () => {
 
         // Each service without an engine: its user, command and environment, in the image's root.
         const volume = join(container, 'run/dealer-esim')
-        rmSync(volume, { recursive: true, force: true })
+        removeFolder(volume)
         mkdirSync(volume)
         const makeSecrets = inRoot({ folder: container, user: secrets.user! }, [
           ...['env', '-C', image.WorkingDir],
@@ -261,6 +262,9 @@ describe.skipIf(!isPossible)('the container image', () => {
         const { POSTGRES_USER: user, POSTGRES_DB: database, POSTGRES_PASSWORD_FILE = '' } = postgres.environment!
         const password = readFileSync(join(container, POSTGRES_PASSWORD_FILE), 'utf8')
         await withServerClient(server.url, async (client) => {
+          // Those of a first attempt.
+          await client.query(`drop database if exists ${database} with (force)`)
+          await client.query(`drop role if exists ${user}`)
           await client.query(`create role ${user} login password '${password}'`)
           await client.query(`create database ${database} owner ${user}`)
         })

@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { canRun, isInstalled } from '@dealer-esim/gateway/test/harness/can-run.ts'
+import { removeFolder } from '@dealer-esim/gateway/test/harness/temporary-folders.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { root } from '../local-gateway.ts'
 import { builtArtifacts, copyCheckout } from './built-artifacts.ts'
@@ -43,10 +44,10 @@ beforeAll(async () => {
     [...native, ...loadedBySharp, 'commander'],
     join(folder, 'registry'),
   )
-}, 600_000)
+}, 900_000)
 afterAll(() => {
   registry?.close()
-  rmSync(folder, { recursive: true, force: true })
+  removeFolder(folder)
 })
 
 test('npx starts a gateway in an empty folder, and a restarted gateway continues with its data', async () => {

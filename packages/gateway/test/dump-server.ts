@@ -1,10 +1,11 @@
 import { execFileSync, spawn } from 'node:child_process'
-import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { signalOnExit } from '@dealer-esim/embedded-postgres/processes.ts'
 import { type Account, serverAccount } from '@dealer-esim/embedded-postgres/server-account.ts'
 import { freePort } from './harness/processes/free-port.ts'
+import { removeFolder } from './harness/temporary-folders.ts'
 
 /** An operator's own server: the PostgreSQL installed on this machine, with its tools. */
 export interface DumpServer {
@@ -57,7 +58,7 @@ export async function startDumpServer(bin: string): Promise<DumpServer> {
       server.kill('SIGINT')
       await ended
       watchdog.cancel()
-      rmSync(data, { recursive: true, force: true })
+      removeFolder(data)
     },
   }
 }

@@ -11,7 +11,6 @@ import {
   mkdtempSync,
   openSync,
   readFileSync,
-  rmSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -20,6 +19,7 @@ import { createMailServer } from '@dealer-esim/lib/outbound/smtp.ts'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { canRun } from '#test/harness/can-run.ts'
 import { freePort } from '#test/harness/processes/free-port.ts'
+import { removeFolder } from '#test/harness/temporary-folders.ts'
 
 /* Debian's Postfix with Debian's TLS settings, master.cf and certificate, on a different port. It discards its e-mails. */
 
@@ -38,7 +38,7 @@ let host: string
 const log = () => readFileSync(join(folder, 'log'), 'utf8')
 
 describe.skipIf(!isPossible())("Debian's Postfix", () => {
-  beforeAll(start, 60_000)
+  beforeAll(start)
   afterAll(stop)
 
   it.each(['localhost', '127.0.0.1'])('receives mail over STARTTLS at %s without ?ca', async (loopback) => {
@@ -112,7 +112,7 @@ async function stop(): Promise<void> {
     execFileSync('postfix', ['-c', folder, 'stop'], { stdio: 'ignore' })
     await ended
   }
-  if (folder) rmSync(folder, { recursive: true })
+  if (folder) removeFolder(folder)
 }
 
 /** @returns how the mail arrived, or why it did not */
@@ -135,7 +135,7 @@ async function send(url: string): Promise<string> {
     return outcome.message
   }
   expect(checked).toBeUndefined()
-  await expect.poll(() => log().slice(before), { timeout: 20_000 }).toMatch(/status=sent/)
+  await expect.poll(() => log().slice(before)).toMatch(/status=sent/)
   expect(log().slice(before)).toContain(`message-id=${messageId}`)
   return log().slice(before).includes('TLS connection established') ? 'encrypted' : 'plain'
 }

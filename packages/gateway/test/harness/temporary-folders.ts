@@ -13,6 +13,11 @@ const REQUIRED_BYTES = 4 * 2 ** 30
  */
 export const dataFolder = (): string => process.env.TEST_SCRATCH ?? tmpdir()
 
+/** Removes a folder, also one in which a process that is ending still writes. */
+export function removeFolder(folder: string): void {
+  rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 })
+}
+
 /** Creates the folder for this run under `parent`, and removes those of killed runs. */
 export function createRunFolder(parent: string): string {
   const folder = join(parent, `dealer-esim-tests-${process.getuid!()}`)

@@ -5,7 +5,6 @@ import {
   copyFileSync,
   mkdirSync,
   mkdtempSync,
-  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -22,7 +21,7 @@ import {
   startGateway,
   stopGateways,
 } from '#test/harness/processes/gateway-process.ts'
-import { dataFolder } from '#test/harness/temporary-folders.ts'
+import { dataFolder, removeFolder } from '#test/harness/temporary-folders.ts'
 
 /* Starts on machines with various users, locales and folders. */
 
@@ -41,11 +40,11 @@ beforeAll(() => {
 beforeEach(() => {
   folder = mkdtempSync(join(dataFolder(), 'dealer-esim-first-start-'))
   chmodSync(folder, 0o755)
-  return () => rmSync(folder, { recursive: true, force: true })
+  return () => removeFolder(folder)
 })
 afterAll(async () => {
   await stopGateways()
-  if (node !== process.execPath) rmSync(dirname(node), { recursive: true })
+  if (node !== process.execPath) removeFolder(dirname(node))
 })
 
 /** Creates a folder owned by the user. */

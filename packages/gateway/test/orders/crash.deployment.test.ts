@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readRunningPostgres } from '@dealer-esim/embedded-postgres'
@@ -8,6 +8,7 @@ import { createDb, type Db } from '@dealer-esim/lib/postgres/db.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LEASE_MS as ACTION_LEASE_MS } from '#esims/actions/action-lease.ts'
 import { LEASE_MS as ORDER_LEASE_MS } from '#fulfilment/order-lease.ts'
+import { removeFolder } from '#test/harness/temporary-folders.ts'
 import { topUp } from '#wallet/ledger/top-up-wallet.ts'
 import { LEASE_MS as EVENT_LEASE_MS } from '#webhooks/webhook-limits.ts'
 import { call, type Dealer } from '../harness/api-node.ts'
@@ -77,7 +78,7 @@ afterAll(async () => {
   await load?.stop()
   await stopGateways()
   await receiver.close()
-  rmSync(dataDir, { recursive: true, force: true })
+  removeFolder(dataDir)
 })
 
 function start(): Promise<GatewayProcess> {
@@ -137,7 +138,7 @@ async function round(victim: Victim): Promise<void> {
   }[victim]
   await load.waitForRequest()
   expect(load.inFlight, `orders in flight when the ${victim} is killed`).toBeGreaterThan(0)
-  for (const pid of pids) process.kill(pid, 'SIGKILL')
+  for (const pid of pids) kill(pid)
   if (victim === 'gateway' || victim === 'both') {
     load.sendTo(undefined)
     expect(await gateway.exited).toMatchObject({ signal: 'SIGKILL' })
@@ -146,6 +147,15 @@ async function round(victim: Victim): Promise<void> {
   }
   // The database restarts on its own, and orders succeed again.
   await acknowledgedMore(CALLERS + 1)
+}
+
+/** A session may have ended by itself. */
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
 }
 
 /**

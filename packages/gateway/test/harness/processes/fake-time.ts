@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process'
-import { chmodSync, existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, renameSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -11,6 +11,7 @@ import { serverAccount } from '@dealer-esim/embedded-postgres/server-account.ts'
 import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
 import pg from 'pg'
 import { waitUntil } from '../shop.ts'
+import { removeFolder } from '../temporary-folders.ts'
 
 /** The clock of processes started with its environment. Their monotonic clock is not affected. */
 export interface FakeTime {
@@ -51,7 +52,7 @@ function createFakeTime(library: string, folder: string): FakeTime {
 /** A clock for gateway processes. */
 export function fakeNodeTime(library: string): FakeTime & { remove(): void } {
   const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-time-'))
-  return { ...createFakeTime(library, folder), remove: () => rmSync(folder, { recursive: true, force: true }) }
+  return { ...createFakeTime(library, folder), remove: () => removeFolder(folder) }
 }
 
 /** A separate PostgreSQL server with a clock that the test sets. */
@@ -97,7 +98,7 @@ export async function startFakeTimeServer(library: string): Promise<FakeTimeServ
       child.kill('SIGINT')
       await exited
       watchdog.cancel()
-      rmSync(dataDir, { recursive: true, force: true })
+      removeFolder(dataDir)
     },
   }
 }

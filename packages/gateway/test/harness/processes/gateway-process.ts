@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, renameSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -8,7 +8,7 @@ import { DEFAULT_SCHEMA } from '@dealer-esim/lib/postgres/schema.ts'
 import { inject } from 'vitest'
 import { packageRoot } from '#platform/package-root.ts'
 import { inspectFrom, logsStatements, TEST_LOG } from '../debugging.ts'
-import { dataFolder } from '../temporary-folders.ts'
+import { dataFolder, removeFolder } from '../temporary-folders.ts'
 
 type LogLine = Record<string, unknown> & { msg?: string }
 
@@ -76,7 +76,7 @@ export async function startUsedGateway(options: Omit<GatewayOptions, 'dataDir'> 
 /** For `afterAll`: stops all gateways of this test file and removes their temporary folders. */
 export async function stopGateways(): Promise<void> {
   await Promise.all([...running].map((gateway) => gateway.kill('SIGTERM')))
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 })
+  for (const folder of folders) removeFolder(folder)
   folders.clear()
 }
 
@@ -242,6 +242,6 @@ async function createUsedDataDir(original: string): Promise<void> {
   try {
     renameSync(draft, original)
   } catch {
-    rmSync(draft, { recursive: true, force: true }) // the other worker was faster
+    removeFolder(draft) // the other worker was faster
   }
 }

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { appendFileSync, chmodSync, chownSync, mkdtempSync, rmSync } from 'node:fs'
+import { appendFileSync, chmodSync, chownSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -9,7 +9,7 @@ import { type Account, serverAccount } from '@dealer-esim/embedded-postgres/serv
 import pg from 'pg'
 import { freePort } from '#test/harness/processes/free-port.ts'
 import { waitUntil } from '#test/harness/shop.ts'
-import { dataFolder } from '#test/harness/temporary-folders.ts'
+import { dataFolder, removeFolder } from '#test/harness/temporary-folders.ts'
 import { childrenOf } from '#test/orders/postgres-processes.ts'
 import { MACHINES, type Network, openNetwork } from './network-namespaces.ts'
 
@@ -150,7 +150,7 @@ function createPlace(): Place {
     network,
     env,
     remove() {
-      for (const each of [folder, sockets]) rmSync(each, { recursive: true, force: true })
+      for (const each of [folder, sockets]) removeFolder(each)
     },
   }
 }

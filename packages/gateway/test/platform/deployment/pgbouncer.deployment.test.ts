@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createDb } from '@dealer-esim/lib/postgres/db.ts'
@@ -14,6 +14,7 @@ import { createTestDatabase, type TestDatabase } from '#test/harness/databases/d
 import { freePort } from '#test/harness/processes/free-port.ts'
 import { SHARED_MASTER_KEY, spawnGateway, startGateway, stopGateways } from '#test/harness/processes/gateway-process.ts'
 import { waitUntil } from '#test/harness/shop.ts'
+import { removeFolder } from '#test/harness/temporary-folders.ts'
 import { addPackages } from '#test/http/dealer/api-fixture.ts'
 import { isListening } from './proxies.ts'
 
@@ -34,7 +35,7 @@ afterAll(async () => {
   for (const pooler of poolers) if (pooler.kill('SIGINT') && pooler.exitCode === null) await once(pooler, 'close')
   await operator.stop()
   await database.drop()
-  rmSync(folder, { recursive: true, force: true })
+  removeFolder(folder)
 })
 
 /** @returns the database's URL through PgBouncer */

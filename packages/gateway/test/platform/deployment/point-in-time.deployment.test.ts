@@ -8,7 +8,6 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
@@ -18,7 +17,7 @@ import { serverAccount } from '@dealer-esim/embedded-postgres/server-account.ts'
 import { DEFAULT_SCHEMA } from '@dealer-esim/lib/postgres/schema.ts'
 import { DealerEsim } from '@dealer-esim/sdk'
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { packageRoot } from '#platform/package-root.ts'
 import { adminJsonWith } from '#test/harness/processes/admin-in-process.ts'
 import { codeBlocks } from '#test/harness/processes/docs-commands.ts'
@@ -30,7 +29,7 @@ import {
   temporaryFolder,
 } from '#test/harness/processes/gateway-process.ts'
 import { waitUntil } from '#test/harness/shop.ts'
-import { dataFolder } from '#test/harness/temporary-folders.ts'
+import { dataFolder, removeFolder } from '#test/harness/temporary-folders.ts'
 import { hasPostgres15 } from './postgres-pair.ts'
 
 /*
@@ -51,10 +50,12 @@ let folder: string
 let account: ReturnType<typeof serverAccount>
 let port: number
 let server: ChildProcess | undefined
-const dataDir = temporaryFolder('point-in-time')
+let dataDir: string
 
-beforeAll(async () => {
+// Also before a second attempt, whose server begins with nothing.
+beforeEach(async () => {
   if (!hasPostgres15()) return
+  dataDir = temporaryFolder('point-in-time')
   folder = mkdtempSync(join(dataFolder(), 'wal-'))
   account = serverAccount(join(folder, 'none'))
   for (const name of ['archive', 'base']) mkdirSync(join(folder, name))
@@ -64,10 +65,10 @@ beforeAll(async () => {
   }
   port = await freePort()
 })
-afterAll(async () => {
+afterEach(async () => {
   await stopGateways()
   await stopServer('SIGQUIT')
-  if (folder) rmSync(folder, { recursive: true, force: true })
+  if (folder) removeFolder(folder)
 })
 
 const pgdata = () => join(folder, 'data')
@@ -161,7 +162,7 @@ describe.skipIf(!hasPostgres15())('the page about the archive of the write-ahead
     await waitUntil(async () => readdirSync(join(folder, 'archive')).includes(String(wal!.name)), 60_000)
     await stopServer('SIGQUIT')
 
-    rmSync(pgdata(), { recursive: true })
+    removeFolder(pgdata())
     mkdirSync(pgdata())
     if (account) chownSync(pgdata(), account.uid, account.gid)
     await run(restore.replace(/\/base\/\d{4}-\d\d-\d\d\//, `/base/${base}/`).replace(/'\d{4}-.*\+00'/, `'${target}'`))

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { appendFileSync, chmodSync, chownSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { appendFileSync, chmodSync, chownSync, existsSync, mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { signalOnExit } from '@dealer-esim/embedded-postgres/processes.ts'
@@ -8,7 +8,7 @@ import { serverAccount } from '@dealer-esim/embedded-postgres/server-account.ts'
 import pg from 'pg'
 import { freePort } from '#test/harness/processes/free-port.ts'
 import { waitUntil } from '#test/harness/shop.ts'
-import { dataFolder } from '#test/harness/temporary-folders.ts'
+import { dataFolder, removeFolder } from '#test/harness/temporary-folders.ts'
 import { childrenOf } from '#test/orders/postgres-processes.ts'
 
 /** Debian's package `postgresql`. */
@@ -126,7 +126,7 @@ export async function startPostgresPair(): Promise<PostgresPair> {
         postmaster.kill('SIGQUIT')
         await ended
       }
-      rmSync(folder, { recursive: true, force: true })
+      removeFolder(folder)
     },
   }
 }

@@ -138,7 +138,7 @@ test.each([
   ['node16', { module: 'node16', moduleResolution: 'node16' }],
 ])('TypeScript that compiles to CommonJS can use the SDK with moduleResolution %s', (name, options) => {
   const folder = join(project, name)
-  mkdirSync(folder)
+  mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'package.json'), '{"type":"commonjs"}')
   writeFileSync(
     join(folder, 'program.ts'),

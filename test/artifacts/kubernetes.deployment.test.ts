@@ -29,7 +29,7 @@ const runLines = (lines: string[], programs = '') =>
 test('the README’s commands create everything that the pods read', async () => {
   // There is no cluster: this kubectl prints what it was asked to do.
   const programs = join(folder, 'programs')
-  mkdirSync(programs)
+  mkdirSync(programs, { recursive: true })
   const recorder = `#!${process.execPath}\nconsole.log(JSON.stringify(process.argv.slice(2)))`
   writeFileSync(join(programs, 'kubectl'), recorder, { mode: 0o755 })
   const calls = (await runLines([unpack, createSecret, apply], programs)).trimEnd().split('\n')

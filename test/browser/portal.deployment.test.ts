@@ -317,6 +317,7 @@ describe.skipIf(!isBrowserAvailable())('a dealer with twenty travellers', () => 
   })
 
   it(`sends each its own eSIM in at most ${CLICKS_MAX} clicks, and a refused address again once it is corrected`, async () => {
+    clicks = 0
     const delivered = async () => (await api<{ profiles: object[] }>(testbed, dealer, '/profiles')).profiles.length
     await expect.poll(delivered, { timeout: 120_000 }).toBe(20)
     await click(dealer.getByRole('link', { name: 'eSIMs', exact: true }).first())

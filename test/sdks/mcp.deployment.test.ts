@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { adminJson } from '@dealer-esim/gateway/test/harness/processes/admin-process.ts'
 import { stopGateways } from '@dealer-esim/gateway/test/harness/processes/gateway-process.ts'
@@ -146,7 +147,7 @@ test('a local gateway writes its key for agents, and keeps it across restarts', 
 test('a top-up and a cancellation are quoted, executed once, and answered with a receipt', async () => {
   const agent = await startAgent(['--allow-orders'])
   const { orderNo } = await esim.order({
-    transactionId: 'MCP-2',
+    transactionId: randomUUID(),
     packageInfoList: [{ packageCode: 'JP_1_7', count: 2 }],
   })
   const { profileList } = await esim.waitForOrder({ orderNo })
@@ -173,7 +174,7 @@ test('a top-up and a cancellation are quoted, executed once, and answered with a
       actionStatus: 'DONE',
       refundAmount: '4.50 USD',
     })
-  }, 20_000)
+  }, 60_000)
   expect(await agent.fail('quote', { cancel })).toMatchObject({ refused: expect.stringContaining('CANCEL') })
 })
 
@@ -208,16 +209,20 @@ test('a confirmation buys nothing but what was quoted, for the quoted price, wit
   expect((await esim.balance()).balance).toBe(before.balance)
 })
 
+/** Another one for each attempt. */
+let prices = 8
+
 test('a price that changed between the quote and the purchase is refused', async () => {
   const agent = await startAgent(['--allow-orders'])
   const packages = [{ packageCode: 'KR_1_7', count: 1 }]
   const { amount, confirmation } = await agent.call<Quote>('quote', { buy: packages })
   const before = await esim.balance()
-  const own = ['price', 'set', 'KR_1_7', '--tenant', tenantId, '9.99']
+  const price = `${++prices}.99`
+  const own = ['price', 'set', 'KR_1_7', '--tenant', tenantId, price]
   await adminJson(own, { DATA_DIR: join(gateway.cwd, '.data') })
   await vi.waitFor(async () => {
-    expect(await agent.call('quote', { buy: packages })).toMatchObject({ amount: '9.99 USD' })
-  }, 10_000)
+    expect(await agent.call('quote', { buy: packages })).toMatchObject({ amount: `${price} USD` })
+  }, 60_000)
   expect(await agent.fail('buy', { packages, amount, confirmation })).toMatchObject({ code: '200006' })
   expect((await esim.balance()).balance).toBe(before.balance)
 })
@@ -247,6 +252,7 @@ test('four agents with one key never spend more than its limit together', async 
 
 test('with a restricted key of a test twin, an agent spends no money, and its receipts say TEST', async () => {
   const dataDir = { DATA_DIR: join(gateway.cwd, '.data') }
+  await adminJson(['tenant', 'twin', 'delete', tenantId], dataDir).catch(() => {}) // of a first attempt
   await adminJson(['tenant', 'twin', 'create', tenantId], dataDir)
   const before = await esim.balance()
   const agent = await startAgent(['--allow-orders'], await createKey('--per-day-max', '20.00', '--twin'))

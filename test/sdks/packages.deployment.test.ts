@@ -1,4 +1,5 @@
 import { execFile, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -195,7 +196,7 @@ describe.skipIf(!canRun('the package for PHP', 'php', 'composer') || !phpHas('cu
       $client = new Symfony\\Component\\HttpClient\\Psr18Client(null, $factory, $factory);
       $transport = new Psr18Transport($client, $factory, $factory);
       [$url, $key, $secret] = array_map('getenv', ['DEALER_ESIM_BASE_URL', 'DEALER_ESIM_APP_KEY', 'DEALER_ESIM_APP_SECRET']);
-      $request = ['transactionId' => 'PSR-18', 'packageInfoList' => [['packageCode' => 'JP_1_7', 'count' => 1]]];
+      $request = ['transactionId' => 'PSR-${randomUUID()}', 'packageInfoList' => [['packageCode' => 'JP_1_7', 'count' => 1]]];
       $esim = new Client($url, $key, $secret, transport: $transport);
       foreach ([1, 2] as $_) echo $esim->order($request)->replayed ? 'again ' : 'new ';
       try { (new Client('http://127.0.0.1:1', $key, $secret, retries: 0, transport: $transport))->order($request); }

@@ -18,7 +18,7 @@ import { type Receiver, startReceiver } from '@dealer-esim/gateway/test/webhooks
 import { topUp } from '@dealer-esim/gateway/wallet/ledger/top-up-wallet.ts'
 import { systemIds } from '@dealer-esim/lib/ids.ts'
 import { createDb } from '@dealer-esim/lib/postgres/db.ts'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 
 /*
  * A gateway with its PostgreSQL on a disk that another program fills under a load of orders. PostgreSQL refuses writes, or
@@ -59,7 +59,13 @@ afterAll(async () => {
 
 /** Writes a file until no byte fits any more. */
 function fillDisk(file: string): void {
-  const fd = openSync(file, 'w')
+  // PostgreSQL removes files that it could not write.
+  do appendUntilFull(file)
+  while (statfsSync(file).bavail > 0)
+}
+
+function appendUntilFull(file: string): void {
+  const fd = openSync(file, 'a')
   try {
     for (let chunk = Buffer.alloc(1024 * 1024); chunk.length > 0; ) {
       try {
@@ -72,7 +78,6 @@ function fillDisk(file: string): void {
   } finally {
     closeSync(fd)
   }
-  expect(statfsSync(file).bavail).toBe(0)
 }
 
 it.skipIf(!isMounted)(
@@ -92,9 +97,13 @@ it.skipIf(!isMounted)(
       { actor: 'cli:tester' },
     )
     const load = startOrderLoad(dealer, CALLERS, () => [{ packageCode: 'JP_1_7', count: 1 }])
+    const filler = join(dataDir, 'filler')
+    onTestFinished(() => {
+      rmSync(filler, { force: true })
+      void load.stop()
+    })
     load.sendTo(gateway)
     await load.waitForMore(30)
-    const filler = join(dataDir, 'filler')
     fillDisk(filler)
     const before = load.requested.length
     const refused = () => load.requested.slice(before).filter(({ answers: [first] }) => first?.code === '000002').length

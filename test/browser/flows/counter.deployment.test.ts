@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { type SmtpReceiver, startSmtpReceiver } from '@dealer-esim/gateway/test/harness/servers/smtp-receiver.ts'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -155,9 +156,9 @@ describe.skipIf(!isBrowserAvailable())('a shop at its counter', () => {
     const hands = new Hands(shop)
     await hands.fill(shop.getByRole('textbox', { name: 'Name of the traveller' }), 'Mei Tanaka')
     await hands.press('Enter')
-    expect(await shop.evaluate('document.activeElement.name')).toBe('email')
+    await expect.poll(() => shop.evaluate('document.activeElement.name')).toBe('email')
     await hands.press('Enter')
-    expect(await hands.focusedName()).toBe('Buy 1 eSIM for USD 4.50')
+    await expect.poll(() => hands.focusedName()).toBe('Buy 1 eSIM for USD 4.50')
     await hands.press('Enter')
     await expect.poll(() => shop.evaluate('document.activeElement.name')).toBe('email')
     expect(await shop.evaluate('document.activeElement.validity.valueMissing')).toBe(true)
@@ -188,7 +189,7 @@ describe.skipIf(!isBrowserAvailable())('a shop at its counter', () => {
     const refused = 'Not delivered: the address was refused · nobody@traveller.test'
     await expect.poll(() => announced(shop), { timeout: 60_000 }).toContain(refused)
     expect(await announced(shop)).not.toContain('is on its way')
-    expect(await primaryButtons(shop)).toEqual(['Send'])
+    await expect.poll(() => primaryButtons(shop)).toEqual(['Send'])
     smtp.refusals = {}
     await sendTo(new Hands(shop), shop, 'third@traveller.test')
     await expect.poll(() => announced(shop)).toContain('third@traveller.test')
@@ -298,9 +299,10 @@ describe.skipIf(!isBrowserAvailable())('a shop at its counter', () => {
   })
 
   it('sends links to several travellers under the brand that it chooses for all of them', async () => {
-    const order = { transactionId: 'several', packageInfoList: [{ packageCode: 'JP_1_7', count: 3 }], amount: 135_000 }
+    const transactionId = `several-${randomUUID()}`
+    const order = { transactionId, packageInfoList: [{ packageCode: 'JP_1_7', count: 3 }], amount: 135_000 }
     await api(testbed, shop, `/tenants/${tenantId}/orders`, order)
-    const { orders } = await api<{ orders: { orderNo: string }[] }>(testbed, shop, '/orders?q=several')
+    const { orders } = await api<{ orders: { orderNo: string }[] }>(testbed, shop, `/orders?q=${transactionId}`)
     await loadPage(testbed, shop, `/tenants/${tenantId}/orders/${orders[0]!.orderNo}`)
     await button(shop, 'Send to travellers').click({ timeout: 60_000 })
     const choice = shop.getByRole('combobox', { name: 'Under the brand' })

@@ -45,7 +45,8 @@ export function focusFlows(shared: () => FocusState): void {
   })
 
   it('the focus returns to a menu’s button even if the menu fades out more slowly than its dialog closes', async () => {
-    const { operator } = shared()
+    const { testbed, operator, tenantId } = shared()
+    await loadPage(testbed, operator, `/tenants/${tenantId}/people`)
     const { name, item } = await openMenu(operator)
     await item.waitFor()
     await transitionsEnd(operator)

@@ -4,7 +4,7 @@ import { request } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { addressOf, parseCells } from '#cells/cells-file.ts'
 import { PROXY_CONFIGS } from '#cells/proxy-file.ts'
 import { canRun } from '#test/harness/can-run.ts'
@@ -154,9 +154,13 @@ describe.each(PROGRAMS)('%s', (program) => {
     const key = { 'RT-AccessCode': appKey('eu1', 7) }
     const node = nodes.get(await nodeFor(key))!
     node.drops = true
+    onTestFinished(() => {
+      node.drops = false
+    })
     const before = sent
     // On a connection that was used before, HAProxy closes the caller's connection instead of answering 502.
-    expect(await nodeFor(key).catch(() => 'no answer')).toBe(program === 'haproxy' ? 'no answer' : 'status 502')
+    const answers = program === 'haproxy' ? ['no answer', 'status 502'] : ['status 502']
+    expect(answers).toContain(await nodeFor(key).catch(() => 'no answer'))
     node.drops = false
     const received = [...nodes.values()].flatMap((one) =>
       one.received.filter((body) => body === `request ${before + 1}`),
@@ -170,8 +174,8 @@ describe.each(PROGRAMS)('%s', (program) => {
     const first = await nodeFor(key)
     await nodes.get(first)!.stop()
     // A request sent on a connection that the node is closing gets no answer, and is not repeated either.
-    await expect.poll(() => nodeFor(key).catch(() => 'no answer')).not.toBe('no answer')
-    const others = await nodesFor(Array.from({ length: 10 }, () => key))
-    expect(others).toEqual([first === '127.0.0.4' ? '127.0.0.5' : '127.0.0.4'])
+    const other = first === '127.0.0.4' ? '127.0.0.5' : '127.0.0.4'
+    await expect.poll(() => nodeFor(key).catch(() => 'no answer')).toBe(other)
+    expect(await nodesFor(Array.from({ length: 10 }, () => key))).toEqual([other])
   })
 })

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -114,17 +115,18 @@ describe('a published catalogue', () => {
   })
 
   it('ends a rule that was due to end between publication and import', async () => {
-    const ending = { planName: 'ending' }
-    await createPlan(main, 'ending', SYSTEM)
+    const planName = `ending-${randomUUID().slice(0, 8)}`
+    const ending = { planName }
+    await createPlan(main, planName, SYSTEM)
     await setPlanRule(main, ending, { percent: -300_000n }, SYSTEM)
     await importInto(other, await publish())
-    const validUntil = new Date(Date.now() + 500)
+    const validUntil = new Date(Date.now() + 2_000)
     await setPlanRule(main, ending, { percent: -300_000n, validUntil }, SYSTEM)
     const text = await publish()
     expect(text).toContain(validUntil.toISOString())
-    await new Promise((resolve) => setTimeout(resolve, validUntil.getTime() + 50 - Date.now()))
+    await new Promise((resolve) => setTimeout(resolve, Math.max(0, validUntil.getTime() + 50 - Date.now())))
     await importInto(other, text)
-    expect(await listPlans(other.db, 'ending')).toMatchObject([{ rules: [] }])
+    expect(await listPlans(other.db, planName)).toMatchObject([{ rules: [] }])
     await removePlanRule(main, ending, null, SYSTEM)
   })
 

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -16,24 +16,28 @@ import { familyCall, familyHeaders } from './family-program.ts'
 /** More than the largest wholesalers list, so that the answer is larger than a connection's buffers. */
 const PACKAGES = 6_000
 const READERS = 8
+const DATED_MS = 6_000
 
 let database: TestDatabase
 let node: Node
 let dealer: Dealer
+/** How many are on sale: tests add some, also those that are tried again. */
+let onSale = 0
 
 beforeAll(async () => {
   database = await createTestDatabase()
   node = await startNode(database.url)
   dealer = await addDealer(node.deps)
-  for (let from = 0; from < PACKAGES; from += 2_000) await addPackages(from, from + 2_000)
-}, 120_000)
+  while (onSale < PACKAGES) await addPackages(2_000)
+})
 afterAll(async () => {
   await node.stop()
   await database.drop()
 })
 
-function addPackages(from: number, to: number): Promise<unknown> {
-  const packages = Array.from({ length: to - from }, (_, index) => {
+async function addPackages(count: number): Promise<void> {
+  const from = onSale
+  const packages = Array.from({ length: count }, (_, index) => {
     const packageCode = `P_${String(from + index).padStart(5, '0')}`
     return packageInput({
       packageCode,
@@ -43,7 +47,8 @@ function addPackages(from: number, to: number): Promise<unknown> {
       suppliers: [{ supplier: 'sandbox', productCode: 'SANDBOX_OK' }],
     })
   })
-  return putPackages(node.deps, packages, OPERATOR)
+  await putPackages(node.deps, packages, OPERATOR)
+  onSale += count
 }
 
 const list = (headers: Record<string, string> = {}, body: object = {}) =>
@@ -103,7 +108,7 @@ describe('package/list', () => {
       )
       cursor = page.nextCursor
     } while (cursor)
-    expect(expected).toHaveLength(PACKAGES)
+    expect(expected).toHaveLength(onSale)
     const listed = obj.packageList.map(({ packageCode, price }: { packageCode: string; price: number }) => [
       packageCode,
       price,
@@ -139,30 +144,31 @@ describe('package/list', () => {
       expect(await familyCall(node.baseUrl, other, 'balance/query')).toMatchObject({ success: true })
     }
     expect((await readAll(await openList(other))).bytes).toBe(bytes)
-    expect(performance.now() - startedAt).toBeLessThan(10 * aloneMs + 1_000)
+    expect(performance.now() - startedAt).toBeLessThan(10 * aloneMs + 10_000) // a guard against waiting for the readers
     // Data buffered by the operating system is not in our memory. The answers read above are freed shortly afterwards.
-    await vi.waitFor(() => expect(heldBytes() - before).toBeLessThan((READERS * bytes) / 8), 10_000)
+    await vi.waitFor(() => expect(heldBytes() - before).toBeLessThan((READERS * bytes) / 8), 60_000)
     expect((await list()).errorCode).toBe('900001')
     const read = await Promise.all(readers.map((reader) => readAll(reader)))
     expect(read.map((one) => one.hash)).toEqual(readers.map(() => hash))
-    await vi.waitFor(async () => expect((await readAll(await openList())).hash).toBe(hash), 20_000)
+    await vi.waitFor(async () => expect((await readAll(await openList())).hash).toBe(hash), 60_000)
   })
 
   test('comes from a single catalogue version, even if a package is added while the list is read', async () => {
+    const before = onSale
     const answer = await openList()
-    await addPackages(PACKAGES, PACKAGES + 1)
+    await addPackages(1)
     const texts: Buffer[] = []
     for await (const chunk of answer as AsyncIterable<Buffer>) texts.push(chunk)
     const { obj } = JSON.parse(Buffer.concat(texts).toString())
-    expect(obj.packageList).toHaveLength(PACKAGES)
-    expect((await list()).obj.packageList).toHaveLength(PACKAGES + 1)
+    expect(obj.packageList).toHaveLength(before)
+    expect((await list()).obj.packageList).toHaveLength(before + 1)
   })
 
   test('releases the slot of a reader that disconnects', async () => {
     const readers = await Promise.all(Array.from({ length: READERS }, () => openList()))
     expect((await list()).errorCode).toBe('900001')
     for (const reader of readers) reader.destroy()
-    await vi.waitFor(async () => expect((await list()).errorCode).toBeNull(), 20_000)
+    await vi.waitFor(async () => expect((await list()).errorCode).toBeNull(), 60_000)
   })
 })
 
@@ -199,7 +205,7 @@ describe('package/list compression', () => {
     const { bytes: plainBytes } = await readAll(await openList())
     const before = heldBytes()
     const readers = await Promise.all(Array.from({ length: READERS }, () => openList(dealer, 'gzip')))
-    await vi.waitFor(() => expect(heldBytes() - before).toBeLessThan((READERS * plainBytes) / 8), 10_000)
+    await vi.waitFor(() => expect(heldBytes() - before).toBeLessThan((READERS * plainBytes) / 8), 60_000)
     const read = await Promise.all(readers.map((reader) => readAll(reader)))
     expect(new Set(read.map(({ hash }) => hash)).size).toBe(1)
   })
@@ -246,7 +252,7 @@ describe('the ETag of package/list', () => {
       expect(answer.obj).toEqual({ notModified: true })
       expect(answer.headers.get('etag')).toBe(etag)
     }
-    expect((await list({ 'If-None-Match': '"other"' })).obj.packageList).toHaveLength(PACKAGES + 1)
+    expect((await list({ 'If-None-Match': '"other"' })).obj.packageList).toHaveLength(onSale)
   })
 
   test('differs by filter and dealer, and changes with the catalogue', async () => {
@@ -254,19 +260,21 @@ describe('the ETag of package/list', () => {
     etags.push(await etagOf({}, await addDealer(node.deps)))
     expect(new Set(etags).size).toBe(4)
     expect(await etagOf({ locationCode: '', type: null })).toBe(etags[0])
-    await addPackages(PACKAGES + 1, PACKAGES + 2)
+    await addPackages(1)
     expect(await etagOf()).not.toBe(etags[0])
-    expect((await list({ 'If-None-Match': etags[0]! })).obj.packageList).toHaveLength(PACKAGES + 2)
+    expect((await list({ 'If-None-Match': etags[0]! })).obj.packageList).toHaveLength(onSale)
   })
 
   test('changes when a dated price rule begins and when it ends', async () => {
     const { deps } = node
     const buyer = await addDealer(deps)
-    const validFrom = new Date(deps.databaseClock.now() + 2_000)
-    const validUntil = new Date(validFrom.getTime() + 2_000)
-    await createPlan(deps, 'WINTER', OPERATOR)
-    await setPlanRule(deps, { planName: 'WINTER', validFrom }, { percent: -500_000n, validUntil }, OPERATOR)
-    await setTenantPlan(deps, buyer.tenantId, 'WINTER', OPERATOR)
+    const planName = `WINTER-${randomUUID().slice(0, 8).toUpperCase()}`
+    await createPlan(deps, planName, OPERATOR)
+    await setTenantPlan(deps, buyer.tenantId, planName, OPERATOR)
+    // Long enough to ask for the price before and between them on a busy machine.
+    const validFrom = new Date(deps.databaseClock.now() + DATED_MS)
+    const validUntil = new Date(validFrom.getTime() + DATED_MS)
+    await setPlanRule(deps, { planName, validFrom }, { percent: -500_000n, validUntil }, OPERATOR)
     const body = { packageCode: 'P_00000' }
     /** The ETag and the price as seen by a program that requests only changes. */
     let [known, price]: (string | number | undefined)[] = []
@@ -278,9 +286,9 @@ describe('the ETag of package/list', () => {
       return price
     }
     expect(await poll()).toBe(10_000)
-    await vi.waitUntil(() => deps.databaseClock.now() >= validFrom.getTime(), 20_000)
+    await vi.waitUntil(() => deps.databaseClock.now() >= validFrom.getTime(), 60_000)
     expect(await poll()).toBe(5_000)
-    await vi.waitUntil(() => deps.databaseClock.now() >= validUntil.getTime(), 20_000)
+    await vi.waitUntil(() => deps.databaseClock.now() >= validUntil.getTime(), 60_000)
     expect(await poll()).toBe(10_000)
   })
 })

@@ -29,7 +29,7 @@ const database = {
   testTimeout: 120_000,
   hookTimeout: 120_000,
   // vitest's own second is too short on a busy machine. A failing test waits no longer than this.
-  expect: { poll: { timeout: 20_000 } },
+  expect: { poll: { timeout: 60_000 } },
   // A busy CI machine is late now and then. The report names what passed only at its second attempt.
   retry: process.env.CI ? 1 : 0,
 }
@@ -48,7 +48,7 @@ export default defineConfig({
           include: ['packages/*/src/**/*.test.{ts,tsx}', 'test/style/*.test.ts'],
           isolate,
           testTimeout: 30_000,
-          expect: database.expect,
+          expect: { poll: { timeout: 20_000 } },
         },
       },
       {
@@ -65,6 +65,9 @@ export default defineConfig({
           name: 'deployment',
           include: [`packages/*/test/${DEPLOYMENT_TESTS}`, `test/${DEPLOYMENT_TESTS}`],
           ...database,
+          // They start many processes, four files at a time. Those that last minutes state their own.
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
           globalSetup: [...database.globalSetup, 'packages/gateway/test/platform/deployment/network-namespaces.ts'],
         },
         plugins: process.env.TEST_CITUS_URL ? [otherDefaultSchema] : [],

@@ -50,4 +50,4 @@ test('the full tour tops up, uses, suspends, resumes and cancels eSIMs, and ends
     expect.arrayContaining(['ESIM_USAGE', 'ESIM_ACTION_UPDATED']),
   )
   expect(await new DealerEsim(gateway.credentials).setWebhook()).toMatchObject({ callbackUrl: null })
-}, 150_000)
+})

@@ -24,7 +24,6 @@ beforeAll(async () => {
   if (!isBrowserAvailable()) return
   testbed = await startTestbed()
   page = await testbed.open()
-  page.setDefaultTimeout(15_000)
   await signInAsOperator(testbed, page)
   tenant = (await api<{ tenants: (typeof tenant)[] }>(testbed, page, '/tenants')).tenants[0]!
 }, 240_000)

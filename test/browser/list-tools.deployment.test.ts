@@ -64,7 +64,7 @@ describe.skipIf(!isBrowserAvailable())('list files, filters and menus in a brows
         expect([path, header.startsWith(head)]).toEqual([path, true])
         expect([path, lines.length > 0]).toEqual([path, true])
       },
-      { timeout: 30_000, interval: 1_000 },
+      { timeout: 90_000, interval: 1_000 },
     )
   })
 

@@ -25,7 +25,6 @@ describe.skipIf(!isBrowserAvailable())('packages, price plans and stock in the c
   beforeAll(async () => {
     testbed = await startTestbed()
     page = await testbed.open()
-    page.setDefaultTimeout(9_000)
     await signInAsOperator(testbed, page)
     tenantId = (await api<{ tenants: { tenantId: string }[] }>(testbed, page, '/tenants')).tenants[0]!.tenantId
   })

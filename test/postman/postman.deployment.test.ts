@@ -61,7 +61,7 @@ async function runCollection(credentials: LocalGateway['credentials'], more: str
   const reporters = ['--reporters', 'json', '--reporter-json-export', report]
   const args = ['run', ...documents, ...variables, ...reporters, ...more]
   await new Promise((resolve) => {
-    execFile(join(folder, 'node_modules/.bin/newman'), args, { cwd: root, timeout: 60_000 }, resolve)
+    execFile(join(folder, 'node_modules/.bin/newman'), args, { cwd: root, timeout: 110_000 }, resolve)
   })
   const { run } = JSON.parse(readFileSync(report, 'utf8'))
   return {

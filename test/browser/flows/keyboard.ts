@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Page } from 'playwright-core'
 import { expect, it, onTestFinished } from 'vitest'
 import { button, heading, loadPage, navigate, type SharedState } from '../console-testbed.ts'
+import { loadingEnds } from '../console-tour.ts'
 
 export function keyboardFlows(shared: SharedState): void {
   it('a URL with a malformed id shows that the page was not found', async () => {
@@ -66,6 +67,8 @@ export function keyboardFlows(shared: SharedState): void {
   it('a dialog focuses its first field, keeps the focus, and returns it on Escape', async () => {
     const { testbed, page } = shared
     await navigate(testbed, page, '/tenants')
+    await heading(page, 'Dealers').waitFor()
+    await loadingEnds(page)
     await opensAndReturns(page, 'New dealer', async (dialog) => {
       await expect.poll(() => page.evaluate('document.activeElement.name')).toBe('clientName')
       for (let times = 0; times < 8; times++) {
@@ -77,6 +80,7 @@ export function keyboardFlows(shared: SharedState): void {
       await expect.poll(() => focused(page)).toBe('Search')
     })
     await navigate(testbed, page, '/audit')
+    await heading(page, 'Audit log').waitFor()
     await page.locator('[data-row] button').first().focus()
     await page.keyboard.press('Enter')
     await page.getByRole('dialog').waitFor()
@@ -88,6 +92,8 @@ export function keyboardFlows(shared: SharedState): void {
   it('a menu works with the arrow keys, and returns the focus on Escape', async () => {
     const { testbed, page } = shared
     await navigate(testbed, page, '/people')
+    await heading(page, 'People').waitFor()
+    await loadingEnds(page)
     await button(page, 'Account').focus()
     await page.keyboard.press('Enter')
     await page.getByRole('menuitem').first().waitFor()

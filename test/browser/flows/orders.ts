@@ -41,7 +41,7 @@ export function orderFlows(shared: SharedState): void {
     await expect
       .poll(async () => new Set(await kinds()))
       .toEqual(new Set(['REQUEST', 'STATUS', 'DEBIT', 'EVENT', 'ATTEMPT']))
-    expect((await kinds())[0]).toBe('REQUEST')
+    await expect.poll(async () => (await kinds())[0]).toBe('REQUEST')
     expect(await steps.first().locator('time').innerText()).toMatch(/:\d\d\.\d{3}/) // to the millisecond
     await expect.poll(async () => (await kinds()).length - (await steps.locator('svg').count())).toBe(0)
     await page.getByRole('table', { name: 'eSIMs delivered' }).getByRole('link').first().click()

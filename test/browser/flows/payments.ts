@@ -71,7 +71,7 @@ export function paymentFlows(shared: PaymentState): void {
     await form.getByRole('button', { name: 'Request top-up' }).click()
     await form.waitFor({ state: 'hidden' })
     const asked = () => mailTo('ops@operator.test', 'A dealer has reported a payment')
-    await expect.poll(() => asked()?.text, { timeout: 30_000 }).toContain('5000.00 USD, reference INV-900')
+    await expect.poll(() => asked()?.text).toContain('5000.00 USD, reference INV-900')
     expect(asked()?.html).toContain('/top-up-requests"')
 
     await navigate(testbed, page, '/top-up-requests')
@@ -95,7 +95,7 @@ export function paymentFlows(shared: PaymentState): void {
     await row(page).locator('[data-status=PAID]').waitFor({ timeout: 60_000 })
     await row(dealer).locator('[data-status=PAID]').waitFor({ timeout: 60_000 })
     const credited = () => mailTo(PAYER, 'Your top-up was credited: Payer Travel')
-    await expect.poll(() => credited()?.text, { timeout: 30_000 }).toContain('5000.00 USD, reference INV-900')
+    await expect.poll(() => credited()?.text).toContain('5000.00 USD, reference INV-900')
     await second.context().close()
   })
 

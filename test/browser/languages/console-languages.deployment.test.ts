@@ -73,7 +73,7 @@ describe.skipIf(!isBrowserAvailable())('the console in Chinese', () => {
     await elsewhere.getByRole('button', { name: '账号' }).click()
     await elsewhere.getByRole('menuitem', { name: 'English' }).click()
     await heading(elsewhere, 'Home').waitFor()
-    expect(await languageOf(testbed, elsewhere)).toBe('en')
+    await expect.poll(() => languageOf(testbed, elsewhere)).toBe('en')
   })
 
   it('loads the second language only where it is chosen', async () => {

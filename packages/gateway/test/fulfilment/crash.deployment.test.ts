@@ -141,9 +141,9 @@ beforeAll(async () => {
   bundle = await bundleForChildren(new URL('../harness/processes/fulfilment-node.ts', import.meta.url))
 })
 afterAll(() => bundle.remove())
-const PATIENCE_MS = 40_000
+const PATIENCE_MS = 120_000
 /** A scene starts up to twenty workers one after another, as do the other scenes in parallel. */
-const ALL_PLAYS_MS = 300_000
+const ALL_PLAYS_MS = 480_000
 
 it('every named failpoint has a crash test', () => {
   const tested = [...KINDS.flatMap(({ points, refunds }) => [...points, ...refunds]), ...CANCEL_POINTS, ...ACTED_POINTS]

@@ -222,10 +222,13 @@ async function idsFor(tx: Pick<Db, 'query'>, tenantId: string): Promise<string[]
   return esims.map(() => systemIds.uuid())
 }
 
+/** Other processes, and a busy machine, may take long. A failing test waits no longer than this. */
+const WAIT_MAX_MS = 60_000
+
 /** Waits until `read` returns a value. @throws after `timeoutMs` */
 export async function waitUntil<Value>(
   read: () => Promise<Value | undefined | false>,
-  timeoutMs = 20_000,
+  timeoutMs = WAIT_MAX_MS,
   everyMs = 10,
 ): Promise<Value> {
   const deadline = performance.now() + timeoutMs

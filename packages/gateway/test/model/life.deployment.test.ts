@@ -106,7 +106,7 @@ test('concurrent top-ups and actions in any order match the supplier’s records
     await changeSettings(deps, dealer.tenantId, { qpsLimit: QPS_LIMIT_MAX }, OPERATOR)
     const esims = await buyEsims(dealer)
     for (const group of taken) await Promise.all(group.map((each) => take(each, dealer, esims)))
-    await waitUntil(async () => (await openJobs(dealer)) === 0, 30_000)
+    await waitUntil(async () => (await openJobs(dealer)) === 0)
     await expectRecordsToAgree(dealer)
   })
   const lanes = Array.from({ length: LANES }, (_, lane) =>

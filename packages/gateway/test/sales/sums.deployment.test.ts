@@ -125,7 +125,7 @@ test('an eSIM is counted even if it is delivered after its order’s day was sum
   expect(await openJobs(dealer)).toBe(1)
   await expectSumsToEqualRows(node.deps.db)
   loops = startLoops()
-  await waitUntil(async () => (await openJobs(dealer)) === 0, 30_000)
+  await waitUntil(async () => (await openJobs(dealer)) === 0)
   await updateSales(node.deps.db)
   await expectSumsToEqualRows(node.deps.db)
 })
@@ -136,7 +136,7 @@ test('the sums equal the rows after random orders, refunds, top-ups and cancels,
   const property = fc.asyncProperty(groups, async (taken) => {
     const dealer = await addDealer(node.deps)
     await changeSettings(node.deps, dealer.tenantId, { qpsLimit: QPS_LIMIT_MAX }, OPERATOR)
-    const settled = () => waitUntil(async () => (await openJobs(dealer)) === 0, 30_000)
+    const settled = () => waitUntil(async () => (await openJobs(dealer)) === 0)
     for (const { steps, settles } of [FIRST, ...taken]) {
       await Promise.all(steps.map((each) => take(each, dealer)))
       await expectOpenItemsInOpenOrders(node.deps.db)

@@ -7,7 +7,7 @@ import { topUp } from '#wallet/ledger/top-up-wallet.ts'
 import { verifyLedger } from '#wallet/verify/verify-ledger.ts'
 import { addDealer, NODE_ENV, type Node, OPERATOR, startNode } from '../harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
-import { startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
+import { spawnGateway, startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
 
 /* A gateway is killed while it keeps the books, and two others continue simultaneously. */
 
@@ -46,7 +46,8 @@ describe('a crash while the books are kept', () => {
       await addEntries(ids)
       const options = { databaseUrl: database.url, role: 'worker' } as const
       const env = { MASTER_KEY: NODE_ENV.MASTER_KEY, PUBLIC_URL: 'http://127.0.0.1:8080' }
-      const doomed = await startGateway({ ...options, env: { ...env, PAUSE_AT: `${point}:kill:${time}` } })
+      // It may die before it is ready.
+      const doomed = spawnGateway({ ...options, env: { ...env, PAUSE_AT: `${point}:kill:${time}` } })
       expect(await doomed.exited).toMatchObject({ signal: 'SIGKILL' })
       const before = await deps.db.query<{ tenantId: string; treeSize: bigint; rootHash: string }>(sql`
         select tenant_id, tree_size, root_hash from ledger_checkpoints where tenant_id = any (${ids}::uuid[])`)

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { setOperatorDetails } from '#wallet/statement/operator-details.ts'
 import { addDealer, NODE_ENV, type Node, OPERATOR, startNode } from '../harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
-import { startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
+import { spawnGateway, startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
 
 /* A gateway is killed while it issues statements, and two others continue simultaneously. */
 
@@ -48,7 +48,8 @@ describe('a crash while statements are issued', () => {
     const ids = await addDealers()
     const options = { databaseUrl: database.url, role: 'worker' } as const
     const env = { MASTER_KEY: NODE_ENV.MASTER_KEY }
-    const doomed = await startGateway({ ...options, env: { ...env, PAUSE_AT: `${point}:kill:4` } })
+    // It may die before it is ready.
+    const doomed = spawnGateway({ ...options, env: { ...env, PAUSE_AT: `${point}:kill:4` } })
     expect(await doomed.exited).toMatchObject({ signal: 'SIGKILL' })
     const before = await issued(ids)
     expect(before).toHaveLength(left)

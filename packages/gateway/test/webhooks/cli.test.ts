@@ -38,7 +38,7 @@ const inState = (state: string) =>
   vi.waitFor(async () => {
     const states = await testbed.states(tenant)
     expect(states.map((event) => event.deliveryState)).toEqual(states.map(() => state))
-  }, 10_000)
+  }, 60_000)
 
 test('an operator finds a disabled endpoint, enables it and replays the missed events', async () => {
   const { tenantId } = tenant
@@ -58,7 +58,7 @@ test('an operator finds a disabled endpoint, enables it and replays the missed e
 
   testbed.startLoop()
   expect(await json('resend', tenantId, first!)).toMatchObject({ notifyId: first })
-  await vi.waitFor(() => expect(receiver.events).toMatchObject([{ notifyId: first }]), 10_000)
+  await vi.waitFor(() => expect(receiver.events).toMatchObject([{ notifyId: first }]), 60_000)
   const replay = ['replay', tenantId, '--from', '2026-01-01', '--outcome', 'UNSENT', '--rate', '100']
   const { replayId } = await json(...replay)
   const replaying = replayLoop(testbed.deps)
@@ -69,7 +69,7 @@ test('an operator finds a disabled endpoint, enables it and replays the missed e
   await vi.waitFor(async () => {
     const done = { replayId, replayState: 'DONE', matched: 1, replayed: 1, ratePerS: 100 }
     expect(await json('replays', tenantId)).toMatchObject([done])
-  }, 10_000)
+  }, 60_000)
   await replaying.stop(1_000)
 })
 

@@ -26,7 +26,7 @@ const tried = (tenant: TestTenant, count: number) =>
   vi.waitFor(async () => {
     expect((await testbed.attempts(tenant)).length).toBeGreaterThanOrEqual(count)
     expect(loop.idle).toBe(true)
-  }, 10_000)
+  }, 60_000)
 
 async function noticesOf(tenant: TestTenant) {
   const rows = await testbed.deps.db.query<{ kind: string; data: { percent?: number } }>({
@@ -84,7 +84,7 @@ test('a failing endpoint raises warnings at 50, 75 and 90 percent of 72 hours, t
   await vi.waitFor(async () => {
     const waiting = (await testbed.states(tenant)).filter((event) => event.deliveryState === 'PENDING')
     expect(waiting).toEqual([])
-  }, 10_000)
+  }, 60_000)
 
   receiver.script = 200
   const { enabled } = await setWebhook(testbed.deps, tenant.tenantId, { enabled: true }, { actor: 'tenant' })
@@ -92,7 +92,7 @@ test('a failing endpoint raises warnings at 50, 75 and 90 percent of 72 hours, t
   await testbed.record(tenant)
   await vi.waitFor(async () => {
     expect((await testbed.states(tenant)).at(-1)?.deliveryState).toBe('DELIVERED')
-  }, 10_000)
+  }, 60_000)
 })
 
 test('a success ends the failure window, and the next failure starts a new window', async () => {

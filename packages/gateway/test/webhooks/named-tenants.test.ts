@@ -29,8 +29,8 @@ afterEach(async () => {
 
 const addTenant = () => testbed.tenant({ callbackUrl: receiver.url })
 const receives = (events: number) =>
-  vi.waitFor(() => expect(new Set(receiver.received.map(({ notifyId }) => notifyId)).size).toBe(events), 10_000)
-const hasSavedAll = () => vi.waitFor(() => expect(sender.idle).toBe(true), 10_000)
+  vi.waitFor(() => expect(new Set(receiver.received.map(({ notifyId }) => notifyId)).size).toBe(events), 60_000)
+const hasSavedAll = () => vi.waitFor(() => expect(sender.idle).toBe(true), 60_000)
 
 /** Creates tenants whose endpoints the sender knows from an earlier event. */
 async function knownTenants(count: number): Promise<TestTenant[]> {

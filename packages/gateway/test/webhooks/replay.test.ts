@@ -33,7 +33,7 @@ const inState = (tenant: TestTenant, state: string, count: number) =>
   vi.waitFor(async () => {
     const states = await testbed.states(tenant)
     expect(states.filter((event) => event.deliveryState === state)).toHaveLength(count)
-  }, 10_000)
+  }, 60_000)
 
 async function unsentThenEnabled(count: number): Promise<TestTenant> {
   const tenant = await testbed.tenant({ callbackUrl: receiver.url })
@@ -88,7 +88,7 @@ test('a replay continues where it stopped after its node died', async () => {
   await vi.waitFor(async () => {
     testbed.advance(500)
     expect((await getReplay(testbed.deps.db, tenant.tenantId, replayId)).replayState).toBe('DONE')
-  }, 15_000)
+  }, 60_000)
   await loop.stop(1_000)
   await inState(tenant, 'DELIVERED', 60)
   const received = receiver.received.filter((one) => one.headers['rt-accesscode'] === tenant.appKey)
@@ -120,7 +120,7 @@ test('events that wait for a retry are left out of a replay, until their endpoin
   await vi.waitFor(async () => {
     const attempts = (await testbed.states(tenant)).map((event) => event.attempts)
     expect(attempts).toEqual([1, 1, 1])
-  }, 10_000)
+  }, 60_000)
   receiver.script = 200
   expect((await replay(tenant)).matched).toBe(0)
   const set = (enabled: boolean) => setWebhook(testbed.deps, tenant.tenantId, { enabled }, { actor: 'tenant' })
@@ -193,7 +193,7 @@ test('hundreds of paused replays and a failing one do not delay another tenantâ€
   try {
     await vi.waitFor(async () => {
       expect((await getReplay(testbed.deps.db, tenant.tenantId, replayId)).replayState).toBe('DONE')
-    }, 15_000)
+    }, 60_000)
     await inState(tenant, 'DELIVERED', 5)
   } finally {
     await loop.stop(1_000)

@@ -25,7 +25,7 @@ const settled = (tenant: Parameters<Testbed['states']>[0], state: string) =>
     const states = await testbed.states(tenant)
     expect(states.map((event) => event.deliveryState)).toEqual(states.map(() => state))
     return states
-  }, 10_000)
+  }, 60_000)
 
 test('an event is sent as soon as it is recorded, signed in both schemes', async () => {
   const tenant = await testbed.tenant({ callbackUrl: receiver.url })

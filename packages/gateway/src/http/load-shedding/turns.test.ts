@@ -70,7 +70,7 @@ describe('turns', () => {
     expect(granted).toBe(0)
     for (let parts = 1; parts <= 5; parts++) {
       now += 20
-      await vi.waitFor(() => expect(granted).toBe(parts))
+      await vi.waitFor(() => expect(granted).toBe(parts), 20_000)
     }
     await going
   })

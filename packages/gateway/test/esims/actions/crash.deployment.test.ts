@@ -30,6 +30,8 @@ import { verifyLedger } from '#wallet/verify/verify-ledger.ts'
  */
 
 const ESIMS = 3
+/** Workers start one after another, as in other tests at the same time. */
+const ALL_KILLS_MS = 400_000
 const SUPPLIERS = ['sandbox', 'smdp', 'esim-access', 'esim-go', 'zendit'] as const
 /** Suppliers with their own failpoints. */
 const OWN_POINTS = {
@@ -85,7 +87,7 @@ beforeAll(async () => {
     await runDueActions(shop)
     return (await shop.db.query({ text: `select from esim_actions where action_status = 'PENDING'` })).length === 0
   })
-})
+}, ALL_KILLS_MS)
 afterAll(async () => {
   await server.close()
   for (const simulator of Object.values(simulators)) await simulator.close()

@@ -367,7 +367,7 @@ describe('esim/query as real programs call it', () => {
     const order = { transactionId: id, packageInfoList: [{ packageCode: 'JP_1_7', count: 2 }] }
     const { orderNo } = (await bed.post('esim/order', order)).obj
     const body = { orderNo: '', transactionId: id, iccid: '', esimTranNo: '', startTime: '', endTime: '' }
-    await expect.poll(async () => (await query(body)).errorCode, { timeout: 10_000 }).toBeNull()
+    await expect.poll(async () => (await query(body)).errorCode).toBeNull()
     const { obj } = await query({ ...body, pager: { pageNum: 1, pageSize: 50 } })
     expect(obj.pager.total).toBe(2)
     expect(obj.esimList).toMatchObject(Array(2).fill({ orderNo, transactionId: id }))

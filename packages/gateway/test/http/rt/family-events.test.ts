@@ -41,7 +41,7 @@ const types = () => receiver.received.map(({ event }) => event.notifyType)
 const contents = (notifyType: string) =>
   receiver.received.filter(({ event }) => event.notifyType === notifyType).map(({ event }) => event.content)
 const has = (notifyType: string, count = 1) =>
-  vi.waitFor(() => expect(types().filter((type) => type === notifyType)).toHaveLength(count), 10_000)
+  vi.waitFor(() => expect(types().filter((type) => type === notifyType)).toHaveLength(count), 60_000)
 
 async function save(): Promise<void> {
   expect(await post('webhook/save', { webhook: receiver.url })).toMatchObject({
@@ -251,7 +251,7 @@ describe('an event’s signature', () => {
       const shown = Object.fromEntries(await headerNames('DELIVERY_UPDATED'))
       expect(Object.keys(shown).sort()).toEqual(['RT-Signature', 'X-Signature', 'webhook-signature'])
       expect(shown['RT-Signature']).toBe(shown['X-Signature'])
-    }, 10_000)
+    }, 60_000)
   })
 
   test('is sent only as X-Signature in the dealer API format', async () => {
@@ -263,7 +263,7 @@ describe('an event’s signature', () => {
     )
     await vi.waitFor(async () => {
       expect((await headerNames('ORDER_PAID')).map(([name]) => name)).toEqual(['X-Signature', 'webhook-signature'])
-    }, 10_000)
+    }, 60_000)
   })
 })
 
@@ -290,7 +290,7 @@ describe('the event format', () => {
     await vi.waitFor(async () => {
       const { data: order } = await api.json(dealer, 'esim/query', { orderNo: data.orderNo })
       expect(order.orderStatus).toBe('DELIVERED')
-    }, 10_000)
+    }, 60_000)
     await save()
     const events = await listEvents(api.node.deps.db, { tenantId: dealer.tenantId }, { limit: 50 })
     const [latest] = events.filter(({ notifyType }) => notifyType === 'DELIVERY_UPDATED')

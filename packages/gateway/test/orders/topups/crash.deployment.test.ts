@@ -55,7 +55,7 @@ const PLAYS = (Object.keys(SUPPLIERS) as SupplierName[]).flatMap((supplier) =>
 )
 /** How long suppliers wait for a request. */
 const TIMEOUT_MS = 800
-const WAIT_MAX_MS = 40_000
+const WAIT_MAX_MS = 100_000
 /** The successor does not wait any longer before it tries again: waits are not what is tested. */
 const RETRY_WAIT_MAX_MS = 100
 const LOOK_EVERY_MS = 50
@@ -82,7 +82,7 @@ beforeAll(async () => {
   await shop.db.query({ text: `update packages set package_type = 'TOPUP' where package_code not like '%_BASE'` })
   for (const { supplier } of shop.suppliers.all()) Object.assign(supplier.traits, { timeoutMs: 1_000, graceMs: 0 })
   await deliverEsims(PLAYS.map(([supplier]) => supplier))
-}, 240_000)
+}, 480_000)
 afterAll(async () => {
   for (const simulator of simulators.values()) await simulator.close()
   await shop.close()

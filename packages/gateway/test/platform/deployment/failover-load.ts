@@ -141,8 +141,9 @@ export async function acceptedTwice(
       ),
     ),
   )
-  for (const code of codes) expect(['101006', '000000', 'lost']).toContain(code)
-  expect(codes.filter((code) => code === 'lost').length).toBeLessThan(codes.length / 2)
+  // A node that has just found its database may refuse some for its load.
+  for (const code of codes) expect(['101006', '000000', '000002', 'lost']).toContain(code)
+  expect(codes.filter((code) => code === 'lost' || code === '000002').length).toBeLessThan(codes.length / 2)
   return codes.filter((code) => code === '000000').length
 }
 

@@ -46,7 +46,7 @@ let south: Cell
 beforeAll(async () => {
   database = await createEmptyDatabase()
   ;[north, south] = await Promise.all([startCell('north', 7), startCell('south', 8)])
-}, 120_000)
+}, 300_000)
 afterAll(async () => {
   await Promise.all([north, south].map((cell) => cell?.load.stop()))
   await stopGateways()
@@ -156,7 +156,7 @@ describe('two gateways in one database', () => {
   })
 
   it('sell, deliver and report concurrently under load, and one continues when the other ends', {
-    timeout: 120_000,
+    timeout: 300_000,
   }, async () => {
     for (const { load, gateway } of [north, south]) load.sendTo(gateway)
     await Promise.all([north, south].map(({ load }) => load.waitForMore(30)))

@@ -5,7 +5,7 @@ import type { ReactNode } from 'react'
 import { useChange } from '#api/use-api.ts'
 import { packagesTitleText } from '#catalogue/package-title.ts'
 import { StateSentence } from '#design/record.tsx'
-import { formatMoney, formatTime } from '#parts/format.ts'
+import { asSentence, formatMoney, formatTime } from '#parts/format.ts'
 import type { StatusTone } from '#parts/values.tsx'
 import { canEdit, canOperate, isOperator, useSession } from '#people/sign-in/session.ts'
 import { formatMessage, t } from '#strings/strings.ts'
@@ -52,7 +52,8 @@ function endOf(order: OrderDetail): { tone: StatusTone; title: string; text?: Re
     delivered,
     count: items.length,
   }
-  const reason = items.find(({ failureReason }) => failureReason !== null)?.failureReason ?? undefined
+  const given = items.find(({ failureReason }) => failureReason !== null)?.failureReason
+  const reason = given ? asSentence(given) : undefined
   const refund = refundedAmount > 0 ? formatMessage(texts.refunded, parts) : undefined
   if (orderStatus === 'DELIVERED')
     return { tone: 'ok', title: formatMessage(texts.delivered, parts), text: refund ?? texts.nothingToDo }

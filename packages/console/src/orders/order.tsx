@@ -8,6 +8,7 @@ import { PackageName, PackageNames } from '#catalogue/package-name.tsx'
 import { MoreMenu, Record } from '#design/record.tsx'
 import { chooseTargets } from '#esims/send-pairs.ts'
 import { SentMark, TravellerName } from '#esims/use-sends.tsx'
+import { asSentence } from '#parts/format.ts'
 import { valueColumn } from '#parts/list-columns.tsx'
 import { LoadError, Loading } from '#parts/load-states.tsx'
 import { Card, Page } from '#parts/page.tsx'
@@ -197,7 +198,7 @@ function Items({ order }: { order: OrderDetail }) {
           render: ({ packageName, location, failureReason }) => (
             <>
               <PackageName name={packageName} location={location} />
-              {failureReason && <Hint size="xs">{failureReason}</Hint>}
+              {failureReason && <Hint size="xs">{asSentence(failureReason)}</Hint>}
             </>
           ),
         },

@@ -170,3 +170,13 @@ export function formatPercentChange(share: number): string {
 export function formatCount(value: number): string {
   return value.toLocaleString(locale)
 }
+
+/**
+ * What a supplier or a person gave as the reason, as a sentence among others: `out of stock` becomes `Out of stock.` A first word
+ * with capitals or figures, such as eSIM or a code, keeps its spelling.
+ */
+export function asSentence(text: string): string {
+  const begun = text.trim().replace(/^\p{Ll}(?=\p{Ll}*(?:[\s,:;.!?]|$))/u, (letter) => letter.toLocaleUpperCase(locale))
+  if (begun === '' || /[.!?。！？…][)"”’]?$/u.test(begun)) return begun
+  return begun + (/\p{Script=Han}$/u.test(begun) ? '。' : '.')
+}

@@ -16,9 +16,9 @@ import { t } from '#strings/page-texts.ts'
 import { formatMessage } from '#strings/strings.ts'
 import { supplierPage } from '#suppliers/supplier-paths.ts'
 import { CATALOGUE, packagePath, packagePricesPath } from './catalogue-paths.ts'
-import { Flag } from './flags/flag.tsx'
 import { PackageFields } from './package-fields.tsx'
 import { differs, newPackage, parsePackage, type TypedPackage, typedPackage } from './package-form.ts'
+import { PackageFlag } from './package-name.tsx'
 import { locationOf, packageTitleText } from './package-title.ts'
 import { formatMargin } from './price-rows.tsx'
 
@@ -65,7 +65,7 @@ export function PackageFrame({ packageCode, detail, isTyped = false, children }:
     <Page
       title={detail ? packageTitleText(detail.package.name) : packageCode}
       back={BACK}
-      picture={detail && <Flag locationCode={locationOf(detail.package.locationCodes)} />}
+      picture={detail && <PackageFlag name={detail.package.name} location={locationOf(detail.package.locationCodes)} />}
       mark={
         <>
           <span className="mono">{packageCode}</span>

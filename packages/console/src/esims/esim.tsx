@@ -4,7 +4,7 @@ import { Link, useParams } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
 import { useApi, useChange, useReloadAfter } from '#api/use-api.ts'
 import { packagePath } from '#catalogue/catalogue-paths.ts'
-import { Flag } from '#catalogue/flags/flag.tsx'
+import { PackageFlag } from '#catalogue/package-name.tsx'
 import { packageTitleText } from '#catalogue/package-title.ts'
 import { type MoreAction, MoreMenu, Record, StateSentence } from '#design/record.tsx'
 import { OrderNumber } from '#orders/order-number.tsx'
@@ -52,7 +52,7 @@ export function EsimPage() {
     <Page
       title={packageTitleText(profile.packageName)}
       back={{ to: '/profiles', label: t.esims.title }}
-      picture={profile.location !== null && <Flag locationCode={profile.location} />}
+      picture={<PackageFlag name={profile.packageName} location={profile.location} />}
       mark={
         <>
           <Status status={profile.esimStatus} />

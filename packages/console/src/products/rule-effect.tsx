@@ -4,6 +4,7 @@ import { useDebouncedValue } from '@mantine/hooks'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { type ApiError, call } from '#api/call-api.ts'
 import { PackageName } from '#catalogue/package-name.tsx'
+import { locationOf } from '#catalogue/package-title.ts'
 import { formatMoney, formatPercent } from '#parts/format.ts'
 import { Amount, Hint } from '#parts/values.tsx'
 import { t } from '#strings/page-texts.ts'
@@ -49,7 +50,7 @@ function EffectFigures({ effect }: { effect: SaleRuleEffect }) {
       <Hint>{formatMessage(texts.median, { margin: percent(medianMargin) })}</Hint>
       {examples.map(({ name, locationCodes, cost, price, margin }) => (
         <div key={`${name} ${price}`}>
-          <PackageName name={name} location={locationCodes[0] ?? ''} more={locationCodes.length - 1} />
+          <PackageName name={name} location={locationOf(locationCodes)} more={locationCodes.length - 1} />
           <Group gap="xs" justify="space-between">
             <Text size="sm" fw={600}>
               <Amount value={price} currency={currencyCode} />

@@ -38,6 +38,7 @@ function Picture({ locationCode }: { locationCode: string }) {
   return <img src={source} alt="" width={WIDTH} height={HEIGHT} className="flag" />
 }
 
+/** As wide as a flag, so that the names in a list begin below each other. */
 function Globe() {
-  return <IconWorld size={16} aria-hidden="true" className="flag" />
+  return <IconWorld width={WIDTH} height={16} aria-hidden="true" className="flag" />
 }

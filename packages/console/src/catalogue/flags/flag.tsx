@@ -3,7 +3,7 @@ import { Suspense, use } from 'react'
 
 type Pictures = Readonly<Record<string, string>>
 
-/** Loaded after the page, because the flags together are as large as the page itself. Until they arrive, a space is kept. */
+/** Loaded after the page, because the flags together are as large as the page itself. Until they arrive, a grey area stands for them. */
 const FILES = [
   () => import('./plain-flags.ts'),
   () => import('./further-flags.ts'),
@@ -21,7 +21,7 @@ function load(file: number): Promise<Pictures> {
 export function Flag({ locationCode }: { locationCode: string }) {
   if (locationCode.startsWith('!')) return <Globe />
   return (
-    <Suspense fallback={<span className="flag" style={{ display: 'inline-block', width: WIDTH, height: HEIGHT }} />}>
+    <Suspense fallback={<span className="flag" />}>
       <Picture locationCode={locationCode} />
     </Suspense>
   )

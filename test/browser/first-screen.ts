@@ -18,6 +18,15 @@ export function listFaults(page: Page): Promise<string[]> {
   })
 }
 
+/** The headers of a page's lists that are cut. On a phone lists have none. */
+export function cutHeaders(page: Page): Promise<string[]> {
+  return page
+    .locator('main .list th')
+    .evaluateAll((headers) =>
+      headers.filter((one) => one.scrollWidth > one.clientWidth).map((one) => `${one.textContent} is cut`),
+    )
+}
+
 /** What is wrong with the page of a record: its state or its main action is not in view before anybody scrolls, or it has no rail. */
 export function recordFaults(page: Page): Promise<string[]> {
   return faultsAtEachSize(page, () => page.evaluate(measureRecord))

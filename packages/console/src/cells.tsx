@@ -59,6 +59,7 @@ export function CellsPage() {
           {
             accessor: 'days30',
             title: t.cells.days30,
+            width: 150,
             textAlign: 'right',
             render: ({ figures }) =>
               lines(figures?.days30, (one) => <Amount value={one.revenue} currency={one.currencyCode} />),
@@ -66,6 +67,7 @@ export function CellsPage() {
           {
             accessor: 'margin',
             title: t.cells.margin,
+            width: 200,
             textAlign: 'right',
             render: ({ figures }) => lines(figures?.days30, (one) => <Margin {...one} currency={one.currencyCode} />),
           },

@@ -189,23 +189,24 @@ function Items({ order }: { order: OrderDetail }) {
       idOf={(row) => String(row.itemNo)}
       empty={{ title: t.orders.items }}
       columns={[
-        { accessor: 'itemNo', title: t.orders.item, width: 60 },
+        { accessor: 'itemNo', title: t.orders.item, width: 65 },
         {
           accessor: 'packageName',
           title: t.orders.package,
           wraps: true,
           width: 190,
           render: ({ packageName, location, failureReason }) => (
-            <>
+            <div>
               <PackageName name={packageName} location={location} />
               {failureReason && <Hint size="xs">{asSentence(failureReason)}</Hint>}
-            </>
+            </div>
           ),
         },
         { accessor: 'itemStatus', title: t.orders.status, render: (row) => <Status status={row.itemStatus} /> },
         {
           accessor: 'price',
           title: t.orders.price,
+          width: 108,
           textAlign: 'right',
           currency: () => order.currencyCode,
           render: (row) => <Amount value={row.price} currency={order.currencyCode} />,
@@ -213,7 +214,7 @@ function Items({ order }: { order: OrderDetail }) {
         { accessor: 'supplier', title: t.orders.supplier, hidden: !isOperator(me), width: 110 },
         {
           accessor: 'supplierKey',
-          width: 150,
+          width: 185,
           title: t.orders.supplierReference,
           hidden: !isOperator(me),
           render: ({ supplierKey }) =>

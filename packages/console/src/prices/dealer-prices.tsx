@@ -60,6 +60,7 @@ export function DealerPricesPage() {
           {
             accessor: 'status',
             title: t.catalogue.status,
+            width: 125,
             phone: 'status',
             hidden: !isForOperator,
             render: (row) => <Status status={row.status} />,
@@ -89,7 +90,7 @@ export function DealerPricesPage() {
           {
             accessor: 'retailPrice',
             title: t.prices.retailPrice,
-            width: 250,
+            width: 300,
             textAlign: 'right',
             currency: () => currency,
             render: (row) => <Amount value={row.retailPrice} currency={currency} />,

@@ -69,10 +69,13 @@ function Months({ month }: { month: string }) {
         idOf={(row) => [row.supplier, row.currencyCode, row.costCurrency].join(' ')}
         empty={{ title: t.supplierReports.noOrders }}
         columns={[
-          valueColumn('supplier', t.orders.supplier, (row) => row.supplier || t.supplierReports.notBought),
+          valueColumn('supplier', t.orders.supplier, (row) => row.supplier || t.supplierReports.notBought, {
+            width: 140,
+          }),
           ...(['delivered', 'cancelled', 'refused', 'underReview', 'orphans'] as const).map((accessor) => ({
             accessor,
             title: t.supplierReports[accessor],
+            width: accessor === 'orphans' ? 155 : 105,
             textAlign: 'right' as const,
             render: (row: SupplierMonthRow) => formatCount(row[accessor]),
           })),

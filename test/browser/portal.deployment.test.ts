@@ -18,6 +18,7 @@ import {
   signInAsOperator,
   startTestbed,
 } from './console-testbed.ts'
+import { DESKTOP, PHONE, transitionsEnd } from './console-tour.ts'
 import { focusFlows } from './flows/focus.ts'
 import { announced } from './flows/hands.ts'
 
@@ -133,6 +134,15 @@ describe.skipIf(!isBrowserAvailable())('a dealer without an integration', () => 
     await dealer.getByRole('link', { name: 'Wallet', exact: true }).first().click()
     await dealer.getByRole('link', { name: 'Top-up requests' }).click()
     await dealer.getByText('IBAN GB00 1234').waitFor()
+    // Above the requests, on the first screen of a desk and of a phone.
+    for (const size of [DESKTOP, PHONE]) {
+      await dealer.setViewportSize(size)
+      await transitionsEnd(dealer)
+      const details = await dealer.getByText('IBAN GB00 1234').boundingBox()
+      const requests = await dealer.locator('main .list').boundingBox()
+      expect(details!.y + details!.height).toBeLessThan(Math.min(requests!.y, size.height))
+    }
+    await dealer.setViewportSize(DESKTOP)
   })
 
   it('asks for a top-up with a receipt, and gets the money once when the operator confirms', async () => {

@@ -23,6 +23,8 @@ export function ContactLines() {
   const operator = useOperator()
   if (!operator) return null
   const { email, phone, hours } = operator.contact
+  // An empty line would still keep the space around it.
+  if (!email && !phone && !hours) return null
   return (
     <Group gap="4px 16px" data-contact>
       {email && (

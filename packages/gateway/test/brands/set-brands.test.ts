@@ -174,7 +174,8 @@ describe('the page of the console', () => {
       /<link rel="icon" type="image\/png" href="\.\/(brand\/[0-9a-f]{64}\.png)" \/>/.exec(page) ?? []
     expect((await app.inject(`/console/${icon}`)).headers['content-type']).toBe('image/png')
     const [, content = ''] = /name="brand" content="([^"]*)"/.exec(page) ?? []
-    const shown = JSON.parse(content.replaceAll(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code))))
+    const signs: Record<string, string> = { lt: '<', gt: '>', amp: '&', quot: '"', '#39': "'" }
+    const shown = JSON.parse(content.replaceAll(/&([#\w]+);/g, (_, sign) => signs[sign]!))
     expect(shown).toMatchObject({ name, icon })
     expect(shown.colours.light).toMatchObject({ fill: '#ffffff', onFill: '#000000' })
     expect(shown.colours.light.accent).not.toBe('#ffffff')

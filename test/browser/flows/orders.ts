@@ -81,6 +81,7 @@ export function orderFlows(shared: SharedState): void {
     expect(await page.locator('[data-state=paused]').count()).toBe(0)
     await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click()
     await page.locator('[data-state=paused]').waitFor()
+    await page.getByText('Paused. Its orders go to the next supplier').waitFor()
     const { balance } = await testbed.client(dealer).balance()
     await place('no-longer-wanted', 'SANDBOX_OK')
     await open('no-longer-wanted')
@@ -95,6 +96,7 @@ export function orderFlows(shared: SharedState): void {
     await navigate(testbed, page, '/suppliers')
     await page.locator('[data-row=sandbox]').getByRole('button', { name: 'Resume' }).click()
     await page.locator('[data-state=working]').first().waitFor()
+    await page.getByText('Resumed. Orders are sent to this supplier again.').waitFor()
   })
 
   it('a failed supplier test shows its message in a dialog that stays until it is closed', async () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { button, enterPassword, field, heading, navigate, type SharedState } from '../console-testbed.ts'
+import { api, button, enterPassword, field, heading, navigate, type SharedState } from '../console-testbed.ts'
 
 export function supplierFlows(shared: SharedState): void {
   const SECRET = 'secret-of-the-upstream'
@@ -54,6 +54,44 @@ export function supplierFlows(shared: SharedState): void {
     await page.getByRole('menuitem', { name: 'Pause' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click()
     await page.locator('[data-state=paused]').waitFor()
+    await page.getByText('Paused. Its orders go to the next supplier').waitFor()
+  })
+
+  it('a supplier is shown as resumed before the gateway answers, as paused if it refuses, and Undo pauses it again', async () => {
+    const { testbed, page } = shared
+    await navigate(testbed, page, '/suppliers')
+    const row = page.locator('[data-row=upstream]')
+    const paused = row.locator('[data-state=paused]')
+    const resume = row.getByRole('button', { name: 'Resume' })
+    const isPaused = async () => {
+      const { suppliers } = await api<{ suppliers: { supplier: string; paused: boolean }[] }>(
+        testbed,
+        page,
+        '/suppliers',
+      )
+      return suppliers.find(({ supplier }) => supplier === 'upstream')?.paused
+    }
+    await paused.waitFor()
+    let answer = () => {}
+    const answers = new Promise<void>((resolve) => {
+      answer = resolve
+    })
+    const refusal = { status: 409, json: { code: 'NOT_POSSIBLE', message: 'Not before noon.' } }
+    await page.route('**/api/suppliers/upstream/resume', (route) => answers.then(() => route.fulfill(refusal)))
+    // The list is read again now and then, which would show the old state.
+    await page.route('**/api/suppliers', (route) => answers.then(() => route.continue()).catch(() => {}))
+    await resume.click()
+    await paused.waitFor({ state: 'detached' })
+    answer()
+    await page.getByText('Not before noon.').waitFor()
+    await paused.waitFor()
+    await page.unroute('**/api/suppliers/upstream/resume')
+    await page.unroute('**/api/suppliers')
+    await resume.click()
+    await button(page, 'Undo').click()
+    await expect.poll(isPaused).toBe(true)
+    await paused.waitFor()
+    await expect.poll(() => button(page, 'Undo').count()).toBe(0)
   })
 
   async function save(): Promise<void> {

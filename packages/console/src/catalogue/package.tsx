@@ -4,8 +4,9 @@ import { useNavigate, useParams } from '@tanstack/react-router'
 import { type FormEvent, type ReactNode, useEffect, useState } from 'react'
 import type { ApiError } from '#api/call-api.ts'
 import { useApi, useChange } from '#api/use-api.ts'
+import { useSwitch } from '#api/use-switch.tsx'
 import { MoreMenu, Record, StateSentence } from '#design/record.tsx'
-import { ChangeDialog } from '#parts/dialog.tsx'
+import { Dialog } from '#parts/dialog.tsx'
 import { fieldErrors } from '#parts/form-values.ts'
 import { ErrorText, LoadError, Loading } from '#parts/load-states.tsx'
 import { Card, Page, Tabs } from '#parts/page.tsx'
@@ -59,6 +60,7 @@ interface FrameProps {
 export function PackageFrame({ packageCode, detail, isTyped = false, children }: FrameProps) {
   const me = useSession()
   const [isEnding, setIsEnding] = useState(false)
+  const setOnSale = useSale(packageCode)
   const isOnSale = detail?.package.status === 'ON_SALE'
   const takeOff = { label: t.catalogue.offSale, isDangerous: true, disabled: isTyped, onClick: () => setIsEnding(true) }
   return (
@@ -84,29 +86,41 @@ export function PackageFrame({ packageCode, detail, isTyped = false, children }:
       />
       {children}
       {isEnding && (
-        <ChangeDialog
+        <Dialog
           title={`${t.catalogue.offSale}: ${packageCode}`}
+          opened
           onClose={() => setIsEnding(false)}
           submit={t.catalogue.offSale}
           danger
-          success={t.package.saved}
-          request={() => saleOf(packageCode, false)}
+          onSubmit={() => {
+            setOnSale(false)
+            setIsEnding(false)
+          }}
         >
           <Text size="sm">{t.package.offSaleText}</Text>
-        </ChangeDialog>
+        </Dialog>
       )}
     </Page>
   )
 }
 
-function saleOf(packageCode: string, onSale: boolean) {
-  return { method: 'POST', path: '/packages/sale', body: { packageCodes: [packageCode], onSale } } as const
+/** Puts a package on sale, or takes it off sale. */
+function useSale(packageCode: string): (onSale: boolean) => void {
+  return useSwitch<PackageDetail>({
+    shownIn: packagePath(packageCode),
+    show: (detail, onSale) => ({
+      ...detail,
+      package: { ...detail.package, status: onSale ? 'ON_SALE' : 'OFF_SALE' },
+    }),
+    change: (onSale) => ({ method: 'POST', path: '/packages/sale', body: { packageCodes: [packageCode], onSale } }),
+    success: () => t.package.saved,
+  })
 }
 
 /** The state of a package on sale or not, and the button that puts it on sale. */
 function PackageState({ detail, isTyped }: { detail: PackageDetail; isTyped: boolean }) {
   const me = useSession()
-  const change = useChange({ success: t.package.saved })
+  const setOnSale = useSale(detail.package.packageCode)
   const state = stateOf(detail)
   const { title, text } = t.package.states[state]
   const isOffered = state === 'offSale' && canOperate(me)
@@ -117,11 +131,7 @@ function PackageState({ detail, isTyped }: { detail: PackageDetail; isTyped: boo
       text={isOffered && isTyped ? t.package.saveFirst : text}
       actions={
         isOffered && (
-          <Button
-            disabled={isTyped}
-            loading={change.isPending}
-            onClick={() => change.mutate(saleOf(detail.package.packageCode, true))}
-          >
+          <Button disabled={isTyped} onClick={() => setOnSale(true)}>
             {t.catalogue.onSale}
           </Button>
         )

@@ -3,7 +3,7 @@ import { ActionIcon, Menu } from '@mantine/core'
 import { IconBookmark, IconDots, IconDownload, IconTrash } from '@tabler/icons-react'
 import { apiUrl, isPrivate, type Query } from '#api/call-api.ts'
 import { getPrivateFile } from '#api/download.ts'
-import { useChange } from '#api/use-api.ts'
+import { useSwitch } from '#api/use-switch.tsx'
 import { notifyError } from '#parts/notify.ts'
 import { useFilters } from '#parts/use-filters.ts'
 import { formatMessage, t } from '#strings/strings.ts'
@@ -27,7 +27,6 @@ export function ListMenu(props: {
 }) {
   const { csv, saved, columns, shown, onSave } = props
   const [density, setDensity] = useDensity()
-  const remove = useChange({ success: t.lists.viewDeleted })
   return (
     <Menu position="bottom-end" withinPortal>
       <Menu.Target>
@@ -42,15 +41,8 @@ export function ListMenu(props: {
             {t.lists.saveView}
           </Menu.Item>
         )}
-        {saved.map(({ viewId, name }) => (
-          <Menu.Item
-            key={viewId}
-            c="var(--bad)"
-            leftSection={<IconTrash size={16} />}
-            onClick={() => remove.mutate({ method: 'DELETE', path: `/account/views/${viewId}` })}
-          >
-            {formatMessage(t.lists.deleteView, { name })}
-          </Menu.Item>
+        {saved.map((view) => (
+          <DeleteView key={view.viewId} view={view} />
         ))}
         <Menu.Divider />
         <Menu.CheckboxItem
@@ -65,6 +57,26 @@ export function ListMenu(props: {
         <Menu.Label data-zone>{formatMessage(t.lists.timesIn, { zone: timeZone })}</Menu.Label>
       </Menu.Dropdown>
     </Menu>
+  )
+}
+
+function DeleteView({ view }: { view: SavedView }) {
+  const { viewId, ...kept } = view
+  const keep = useSwitch<{ views: SavedView[] }>({
+    shownIn: '/account/views',
+    show: ({ views }, isKept) => ({
+      views: [...views.filter((one) => one.viewId !== viewId), ...(isKept ? [view] : [])],
+    }),
+    change: (isKept) =>
+      isKept
+        ? { method: 'POST', path: '/account/views', body: kept }
+        : { method: 'DELETE', path: `/account/views/${viewId}` },
+    success: (isKept) => (isKept ? t.lists.viewRestored : t.lists.viewDeleted),
+  })
+  return (
+    <Menu.Item c="var(--bad)" leftSection={<IconTrash size={16} />} onClick={() => keep(false)}>
+      {formatMessage(t.lists.deleteView, { name: view.name })}
+    </Menu.Item>
   )
 }
 

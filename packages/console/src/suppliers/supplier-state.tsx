@@ -3,8 +3,9 @@ import { Button, Group, Text } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
 import { useChange } from '#api/use-api.ts'
+import { useSwitch } from '#api/use-switch.tsx'
 import { type MoreAction, StateSentence } from '#design/record.tsx'
-import { ChangeDialog, Dialog } from '#parts/dialog.tsx'
+import { Dialog } from '#parts/dialog.tsx'
 import { formatTime } from '#parts/format.ts'
 import { notifySuccess } from '#parts/notify.ts'
 import { StatusMark, type StatusTone } from '#parts/values.tsx'
@@ -93,17 +94,24 @@ function TestButton({ row, isMain }: { row: SupplierRow; isMain?: boolean }) {
 
 /** Stops buying from a supplier, or starts again. */
 export function usePausing(row: SupplierRow | undefined): { action: MoreAction | undefined; dialog: ReactNode } {
-  const resume = useChange({ success: t.suppliers.resumed })
   const [pausing, setPausing] = useState(false)
+  const setPaused = useSwitch<{ suppliers: SupplierRow[] }>({
+    shownIn: '/suppliers',
+    show: ({ suppliers }, paused) => ({
+      suppliers: suppliers.map((one) => (one.supplier === row?.supplier ? { ...one, paused } : one)),
+    }),
+    change: (paused) => ({
+      method: 'POST',
+      path: `${supplierPage(row?.supplier ?? '')}/${paused ? 'pause' : 'resume'}`,
+    }),
+    success: (paused) => (paused ? t.suppliers.paused : t.suppliers.resumed),
+  })
   if (!row) return { action: undefined, dialog: null }
   return {
     action: row.paused
-      ? {
-          label: t.suppliers.resume,
-          onClick: () => resume.mutate({ method: 'POST', path: `${supplierPage(row.supplier)}/resume` }),
-        }
+      ? { label: t.suppliers.resume, onClick: () => setPaused(false) }
       : { label: t.suppliers.pause, isDangerous: true, onClick: () => setPausing(true) },
-    dialog: pausing && <Pause row={row} onClose={() => setPausing(false)} />,
+    dialog: pausing && <Pause row={row} onPause={() => setPaused(true)} onClose={() => setPausing(false)} />,
   }
 }
 
@@ -153,18 +161,21 @@ function TestFailed({ row, failure, onClose }: { row: SupplierRow; failure: stri
   )
 }
 
-function Pause({ row, onClose }: { row: SupplierRow; onClose(): void }) {
+function Pause({ row, onPause, onClose }: { row: SupplierRow; onPause(): void; onClose(): void }) {
   return (
-    <ChangeDialog
+    <Dialog
       title={formatMessage(t.suppliers.pauseTitle, { supplier: row.supplier })}
+      opened
       onClose={onClose}
       submit={t.suppliers.pause}
       danger
-      success={t.suppliers.paused}
-      request={() => ({ method: 'POST', path: `${supplierPage(row.supplier)}/pause` })}
+      onSubmit={() => {
+        onPause()
+        onClose()
+      }}
     >
       <Text size="sm">{t.suppliers.pauseText}</Text>
       <Text size="sm">{formatMessage(t.suppliers.pauseWaiting, { count: row.waiting })}</Text>
-    </ChangeDialog>
+    </Dialog>
   )
 }

@@ -82,7 +82,7 @@ function isWritten(text: string): boolean {
   return /[a-z]{2}/.test(words) && !/^[\s\w-]*[\w-]+\/[\w/-]+\s*$/.test(words)
 }
 
-/** SQL, headers, markup, commands: texts for programs. */
+/** SQL, routes, headers, markup, commands: texts for programs. */
 function isCode(text: string): boolean {
   return CODE.some((pattern) => pattern.test(text))
 }
@@ -91,7 +91,7 @@ const CODE: readonly RegExp[] = [
   /^\s*(select|insert|update|delete|with|create|alter|lock|set|case|coalesce|exists|and|or|where|order by|unnest|left join|on conflict|filter|least|npm run|sandbox|wallet adjust|recovery decide|passkey (sign-in|confirmation|registration)|provider (sign-in|confirmation)|console list|attachment;|orders o|esim_status in|jsonb_build_array|known browser|confirmation of) ?[ (]/,
   /[a-z]_[a-z]+( [<>=]|\.)|\b(is not null|is null|order by|for update|= any)\b|::(text|uuid|bigint|int|float8|date)|interval '|\$\d|excluded\.|json_build|sum\(|_status in |_hash in |\{amount\} as amount|^\{\w+\} (days|countries)$|^job\.|^--|\} milliseconds$|^status \{Math|date_trunc\(/,
   /^, and $|^openid |^checked the ledger$|^<|^\w+="|@mail\.|color|style=|charset=|-src |max-age|'(none|self)'|camera=|font-family/,
-  /^\w+\.\w+$|^[a-z_.]+(, [a-z_.]+){3,}$|^\{[A-Z]+\} (and|order by) |^\{where\} |RECORDED|restored-/,
+  /^(GET|POST|PUT|PATCH|DELETE) |^\w+\.\w+$|^[a-z_.]+(, [a-z_.]+){3,}$|^\{[A-Z]+\} (and|order by) |^\{where\} |RECORDED|restored-/,
 ]
 
 const SENTENCE = /^["“…({]?[A-Z{“][^\n]*\s[^\n]*[.!?:]["”)]?\s*$|^ [A-Z][^\n]*\.$/

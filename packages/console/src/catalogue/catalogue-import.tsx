@@ -126,7 +126,10 @@ function Help() {
         <Accordion.Panel>
           <List
             label={t.catalogue.columnHelp}
-            rows={Object.entries(t.catalogue.columnMeanings).map(([column, meaning]) => ({ column, meaning }))}
+            rows={Object.entries(t.catalogue.columnMeanings).map(([column, meaning]) => ({
+              column: column || t.catalogue.emptyCell,
+              meaning,
+            }))}
             idOf={(row) => row.column}
             empty={{ title: t.catalogue.columnHelp }}
             columns={[

@@ -16,6 +16,8 @@ export interface MismatchedRequest extends SignedParts {
 
 export interface SigningMistake {
   id: MistakeId
+  /** What exactly was done, such as the separator. */
+  form: string
   /** The mistake, and what to do instead. */
   message: string
 }
@@ -78,7 +80,7 @@ const MISTAKES = {
 
 function describe(id: MistakeId, form: string): SigningMistake {
   const [what, remedy] = MISTAKES[id]
-  return { id, message: `${what} (${form}). ${remedy}` }
+  return { id, form, message: `${what} (${form}). ${remedy}` }
 }
 
 interface Signing {

@@ -7,7 +7,7 @@ import {
   parseRequest,
   parseStrictJson,
   type RequestHeaders,
-  UNEXPLAINED_MISMATCH,
+  type SigningMistake,
   verifyRequest,
 } from '@dealer-esim/contract'
 import { formatDuration } from '#parts/format.ts'
@@ -70,7 +70,7 @@ export async function diagnose(request: FailingRequest): Promise<CheckResult[]> 
   await check('signature', async () => {
     if (await verifyRequest([request.secret], headers!, request.body)) return undefined
     const mistake = await findSigningMistake({ ...headers!, ...signingInput(request) })
-    return ['101003', mistake?.message ?? UNEXPLAINED_MISMATCH]
+    return ['101003', mistake ? explain(mistake) : messages.unexplained]
   })
   await check('requestId', async () =>
     (await request.isRequestIdUsed(headers!.requestId)) ? ['101006', messages.requestIdUsed] : undefined,
@@ -91,7 +91,14 @@ async function mistakesInMalformed(headers: Record<string, string>, request: Fai
   const { 'x-signature': signature } = headers
   if (!timestamp || !requestId || !appKey || !signature) return []
   const mistake = await findSigningMistake({ timestamp, requestId, appKey, signature, ...signingInput(request) })
-  return mistake ? [mistake.message] : []
+  return mistake ? [explain(mistake)] : []
+}
+
+/** What was done instead of signing as documented, and the remedy. What is the same in every language has no text of its own. */
+function explain({ id, form }: SigningMistake): string {
+  const { forms, mistakes } = t.debugger
+  const known = (forms as Partial<Record<string, string>>)[form]
+  return formatMessage(mistakes[id], { form: known === undefined ? form : formatMessage(known) })
 }
 
 function signingInput({ secret, body, operation }: FailingRequest) {

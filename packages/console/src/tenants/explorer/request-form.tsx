@@ -215,7 +215,7 @@ function OperationCard({ operation }: { operation: OperationName }) {
   return (
     <Card title={operation} actions={<DocsLink to={OPERATION_DOCS[operation]} subject={operation} />}>
       <Text size="sm" component="div">
-        <Prose text={operations[operation].description} />
+        <Prose text={t.explorer.operations[operation]} />
       </Text>
       <SchemaMembers schema={operations[operation].request} />
     </Card>

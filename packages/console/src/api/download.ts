@@ -1,11 +1,12 @@
 import { t } from '#strings/strings.ts'
-import { ApiError, apiRequest, apiUrl, errorFrom, type Query } from './call-api.ts'
+import { ApiError, apiRequest, errorFrom, type Query } from './call-api.ts'
 
 /** Downloads a file that a POST returns, such as one that needs a password. */
 export async function postForFile(path: string, body: object, name: string): Promise<void> {
-  await saveAnswer(name, apiUrl(path), {
+  const { url, headers } = apiRequest(path)
+  await saveAnswer(name, url, {
     method: 'POST',
-    headers: { 'content-type': 'application/json' },
+    headers: { ...headers, 'content-type': 'application/json' },
     body: JSON.stringify(body),
   })
 }

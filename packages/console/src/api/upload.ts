@@ -1,4 +1,4 @@
-import { t } from '#strings/strings.ts'
+import { language, t } from '#strings/strings.ts'
 import { ApiError, apiUrl, errorFrom, type Query } from './call-api.ts'
 
 /** Uploads a CSV file. `onSent` receives the share sent so far, `onText` the response received so far. */
@@ -12,6 +12,7 @@ export function upload(
     const request = new XMLHttpRequest()
     request.open('POST', apiUrl(path, query))
     request.setRequestHeader('content-type', 'text/csv')
+    request.setRequestHeader('accept-language', language)
     request.upload.onprogress = (event) => on.onSent?.(event.total === 0 ? 1 : event.loaded / event.total)
     request.onprogress = () => on.onText?.(request.responseText)
     request.onerror = () => reject(new ApiError(0, 'UNREACHABLE', t.errors.unreachable))

@@ -64,6 +64,15 @@ describe('the console API answers in the language of Accept-Language', () => {
     expect(body.data.members).toEqual([{ member: 'password', reason: '缺失' }])
   })
 
+  it('the faults of an imported file, whose names of columns stay', async () => {
+    const operator = await signedInAs(testbed, 'OPERATOR_STAFF')
+    Object.assign(operator.headers, { 'accept-language': CHINESE, 'content-type': 'text/csv' })
+    const file = Buffer.from('packageCode,durationUnit\nJP_1_7,CENTURY\n')
+    const { errors } = (await operator.call('POST', '/packages/import?dryRun=true', file)).body
+    const cell = { row: 2, column: 'durationUnit', packageCode: 'JP_1_7', value: 'CENTURY' }
+    expect(errors).toContainEqual({ ...cell, reason: '请使用 DAY。' })
+  })
+
   it('the message of an alert, which stays English in the database', async () => {
     const dealer = await signedInAs(testbed, 'DEALER_STAFF', tenantId)
     const { notices } = (await dealer.call('GET', '/notices')).body

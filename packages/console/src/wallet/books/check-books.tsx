@@ -4,7 +4,7 @@ import type { BooksView } from '@dealer-esim/gateway/http/console/wallet/books.t
 import { Anchor, Button, FileInput, Group, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { ApiError, apiUrl, call, consoleBase, errorFrom, isTestMode } from '#api/call-api.ts'
+import { ApiError, apiRequest, apiUrl, call, consoleBase, errorFrom, isTestMode } from '#api/call-api.ts'
 import { StateSentence } from '#design/record.tsx'
 import { formatCount, formatDateTime } from '#parts/format.ts'
 import { LoadError, Loading } from '#parts/load-states.tsx'
@@ -141,7 +141,8 @@ async function checkFile(
   orders: OwnOrder[] | undefined,
 ): Promise<BooksResult> {
   const query = remembered && { knownSize: knownSizeOf(remembered) }
-  const response = await fetch(apiUrl(`/tenants/${tenantId}/books/file`, query), { credentials: 'same-origin' })
+  const { url, headers } = apiRequest(`/tenants/${tenantId}/books/file`, query)
+  const response = await fetch(url, { headers, credentials: 'same-origin' })
   if (!response.ok || response.body === null) throw errorFrom(response.status, await response.text())
   return verifyBooksFile(linesOf(response.body), {
     isTest: isTestMode,

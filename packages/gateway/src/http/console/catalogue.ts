@@ -13,6 +13,7 @@ import {
   type PackageSort,
   positionOf,
 } from '#catalogue/packages/read-packages.ts'
+import { sentence } from '#people/languages/translate-answer.ts'
 import { file, fileAnswers, toAnswers } from './kernel/file-answers.ts'
 import { listRoutes } from './kernel/list-routes.ts'
 import { type Context, OPERATORS, OPERATORS_WRITE, type Route, route } from './kernel/route.ts'
@@ -50,6 +51,14 @@ const filters = {
   supplier: Type.Optional(line(64)),
 }
 
+const importError = Type.Object({
+  row: Type.Integer({ description: '0: the file as a whole' }),
+  column: Type.String({ description: 'Empty: the row as a whole' }),
+  packageCode: nullable(Type.String()),
+  value: nullable(Type.String({ description: 'The beginning of the faulty cell' })),
+  reason: sentence('What is wrong, and how to correct it'),
+})
+
 const importReport = Type.Object({
   imported: Type.Boolean(),
   rows: Type.Integer(),
@@ -60,7 +69,7 @@ const importReport = Type.Object({
   errorRows: Type.Integer(),
   question: Type.Optional(Type.Unknown({ description: 'With the answer as encoding or map, the file can be read' })),
   ignoredColumns: Type.Array(Type.String({ description: 'Columns of the file that map leaves out' })),
-  errors: Type.Array(Type.Unknown()),
+  errors: Type.Array(importError),
   changes: Type.Array(Type.Unknown()),
   suppliers: Type.Array(Type.String()),
   unknownSuppliers: Type.Array(Type.String()),

@@ -13,10 +13,17 @@ export {
   checkChain,
   compareOrders,
   firstOf,
-  MalformedOrders,
   type OwnOrder,
   parseOwnOrders,
 } from './books/compare-entries.ts'
+export {
+  FINDINGS,
+  type Finding,
+  type FindingId,
+  type FindingValues,
+  findingOf,
+  MalformedOrders,
+} from './books/findings.ts'
 export {
   type EndorsedKey,
   endorsementText,
@@ -28,7 +35,6 @@ export {
 export { type LeafEntry, leafText } from './books/leaf.ts'
 export { consistencyRanges, inclusionRanges, type LeafRange, type Subtree, subtreesOf } from './books/tree-ranges.ts'
 export {
-  type Finding,
   type Remembered,
   type TrustedCheckpoint,
   trustCheckpoint,

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { ESIM_STATUSES, ORDER_STATUSES, PACKAGE_STATUSES, SMDP_STATUSES } from '@dealer-esim/contract'
+import { ESIM_STATUSES, FINDINGS, ORDER_STATUSES, PACKAGE_STATUSES, SMDP_STATUSES } from '@dealer-esim/contract'
 import { OPERATOR_ALERT_KINDS, TENANT_ALERT_KINDS } from '@dealer-esim/gateway/alerts/alert-kinds.ts'
 import { ITEM_STATUSES } from '@dealer-esim/gateway/orders/order-item.ts'
 import { AUDIT_ACTIONS } from '@dealer-esim/gateway/platform/audit/audited-actions.ts'
@@ -50,6 +50,10 @@ it('no text sends the user to the command line', () => {
 it('every order, eSIM and package status has a label', () => {
   const statuses = [...ORDER_STATUSES, ...ITEM_STATUSES, ...ESIM_STATUSES, ...SMDP_STATUSES, ...PACKAGE_STATUSES]
   expect(statuses.filter((status) => !(status in en.statuses))).toEqual([])
+})
+
+it('what a check of the books finds reads as in the SDK', () => {
+  expect(en.books.findings).toEqual(FINDINGS)
 })
 
 /** Shown but never recorded: the summary that dealers see of changes to plans and groups, and an older action. */

@@ -2,11 +2,11 @@ import { fromBase64, toBase64 } from '#base64.ts'
 import type { ProofAnswer } from '#schemas/books.ts'
 import { verifyCheckpoint } from './checkpoint.ts'
 import { checkChain, compareOrders, firstOf, type OwnOrder } from './compare-entries.ts'
+import { type Finding, findingOf } from './findings.ts'
 import { followEndorsements } from './key-notes.ts'
 import { type LeafEntry, leafText } from './leaf.ts'
 import { inclusionRanges, type LeafRange, splitOf } from './tree-ranges.ts'
 import {
-  type Finding,
   type Remembered,
   type ShownCheckpoint,
   type TrustedCheckpoint,
@@ -72,20 +72,14 @@ export async function verifyBooksHead(
     hashes: head.consistency?.fromSize === fromSize ? head.consistency.hashes : [],
   })
   const trusted = await trustCheckpoint(head, remembered, consistencyOf, isTest)
-  if ('message' in trusted) {
-    const finding = { entryNo: null, message: trusted.message }
-    return { verdict: trusted.verdict, finding, trusted: undefined, from: 1, to: 0 }
-  }
+  if ('finding' in trusted) return { ...trusted, trusted: undefined, from: 1, to: 0 }
   const result = { trusted, from: 1, to: 0 }
   const { isContinued, restoredAt, checkpoint, last } = trusted
   if (isContinued || restoredAt !== undefined) return { ...result, verdict: 'EQUAL', finding: undefined }
-  const sizes = `the checkpoint of ${checkpoint.treeSize} entries and the one of ${last?.treeSize} entries that you know`
-  if (head.consistency?.fromSize !== last?.treeSize && last!.treeSize < checkpoint.treeSize) {
-    const message = `There is no proof between ${sizes}.`
-    return { ...result, verdict: 'CANNOT_TELL', finding: { entryNo: null, message } }
-  }
-  const message = `The proof between ${sizes} does not hold: an entry of then was changed or removed.`
-  return { ...result, verdict: 'DIFFERS', finding: { entryNo: null, message } }
+  const sizes = { now: checkpoint.treeSize, before: last!.treeSize }
+  if (head.consistency?.fromSize !== last!.treeSize && last!.treeSize < checkpoint.treeSize)
+    return { ...result, verdict: 'CANNOT_TELL', finding: findingOf('noProof', sizes) }
+  return { ...result, verdict: 'DIFFERS', finding: findingOf('proofFails', sizes) }
 }
 
 interface FileChecks {
@@ -108,7 +102,7 @@ export async function verifyBooksFile(
 ): Promise<BooksResult> {
   const read = await readFile(lines)
   if (read === undefined)
-    return unreadable('This is not a books file. Choose one that was downloaded from “Check my books”.')
+    return { verdict: 'CANNOT_TELL', finding: findingOf('notBooks'), trusted: undefined, from: 1, to: 0 }
   const { head, entries, leaves } = read
   const { from, to } = head
   const shown = await verifyBooksHead(head, remembered, isTest)
@@ -120,10 +114,7 @@ export async function verifyBooksFile(
     checkChain(entries, from - 1, last, from === 1 ? 0 : undefined),
   )
   if (changed !== undefined) return { ...result, verdict: 'DIFFERS', finding: changed }
-  if (last < to) {
-    const message = `The file ends after entry ${last}, but should contain entries up to ${to}. Download it again.`
-    return { ...result, verdict: 'CANNOT_TELL', finding: { entryNo: null, message } }
-  }
+  if (last < to) return { ...result, verdict: 'CANNOT_TELL', finding: findingOf('cutOff', { last, to }) }
   if (earlierNote !== undefined) {
     const earlier = await compareEarlier(read, shown.trusted, earlierNote)
     if (earlier !== undefined) return { ...result, ...earlier }
@@ -132,10 +123,6 @@ export async function verifyBooksFile(
   const finding =
     (await compareRoot(head, leaves, shown.trusted)) ?? (orders && compareOrders(orders, entries, isPartial))
   return { ...result, verdict: finding === undefined ? 'EQUAL' : 'DIFFERS', finding }
-}
-
-function unreadable(message: string): BooksResult {
-  return { verdict: 'CANNOT_TELL', finding: { entryNo: null, message }, trusted: undefined, from: 1, to: 0 }
 }
 
 interface ReadFile {
@@ -202,9 +189,7 @@ async function compareLeaves(
     const part = entries.slice(start, start + HASHED_TOGETHER)
     const hashes = await Promise.all(part.map(async (entry) => toBase64(await leafHash(leafTextOf(entry)))))
     const differing = hashes.findIndex((hash, index) => hash !== leaves[start + index])
-    if (differing < 0) continue
-    const entryNo = String(from + start + differing)
-    return { entryNo, message: `Entry ${entryNo} was changed after it was hashed.` }
+    if (differing >= 0) return findingOf('changed', { entryNo: String(from + start + differing) })
   }
   return undefined
 }
@@ -223,10 +208,7 @@ async function compareRoot(
   leaves: readonly string[],
   { checkpoint: { treeSize, rootHash } }: TrustedCheckpoint,
 ): Promise<Finding | undefined> {
-  if (leaves.length > to - from + 1) {
-    const entryNo = String(to + 1)
-    return { entryNo, message: `Entry ${entryNo} is in the file, but the proof ends before it.` }
-  }
+  if (leaves.length > to - from + 1) return findingOf('unproven', { entryNo: String(to + 1) })
   if (leaves.length === 0) return undefined
   const root = await rootFrom(
     { start: from - 1, end: to },
@@ -235,8 +217,7 @@ async function compareRoot(
     outsideOf(proofs, treeSize),
   )
   if (root !== undefined && toBase64(root) === rootHash) return undefined
-  const message = `The entries ${from} to ${to} do not lead to the root of the checkpoint of ${treeSize} entries: they are not the ones that it covers.`
-  return { entryNo: null, message }
+  return findingOf('otherRoot', { from, to, count: treeSize })
 }
 
 /** Compares the first entries with an earlier checkpoint; undefined if they are the same. */
@@ -246,19 +227,16 @@ async function compareEarlier(
   note: string,
 ): Promise<Pick<BooksResult, 'verdict' | 'finding'> | undefined> {
   const earlier = await verifyCheckpoint(note, await followEndorsements(pinnedKey, head.keys))
-  const cannotTell = (message: string) => ({ verdict: 'CANNOT_TELL' as const, finding: { entryNo: null, message } })
-  if (earlier === undefined) return cannotTell('The earlier checkpoint is not signed by a key that is trusted.')
+  const cannotTell = (...what: Parameters<typeof findingOf>) =>
+    ({ verdict: 'CANNOT_TELL', finding: findingOf(...what) }) as const
+  if (earlier === undefined) return cannotTell('earlierUntrusted')
   const { origin, treeSize, rootHash } = earlier
-  if (origin !== checkpoint.origin) return cannotTell(`The earlier checkpoint is one of ${origin}.`)
+  if (origin !== checkpoint.origin) return cannotTell('earlierElsewhere', { origin })
   if (treeSize === 0) return undefined
-  if (head.from > 1 || treeSize > leaves.length)
-    return cannotTell(
-      `The earlier checkpoint covers the entries 1 to ${treeSize}. Choose a file that contains them all.`,
-    )
+  if (head.from > 1 || treeSize > leaves.length) return cannotTell('earlierLonger', { count: treeSize })
   const root = await rootFrom({ start: 0, end: treeSize }, leaves.map(decodeHash), treeSize, new Map())
   if (root !== undefined && toBase64(root) === rootHash) return undefined
-  const message = `The entries 1 to ${treeSize} are not those of the earlier checkpoint.`
-  return { verdict: 'DIFFERS', finding: { entryNo: null, message } }
+  return { verdict: 'DIFFERS', finding: findingOf('earlierDiffers', { count: treeSize }) }
 }
 
 const HASH_BYTES = 32

@@ -1,6 +1,6 @@
 import { formatMoney, MalformedMoney, parseMoney } from '#money.ts'
+import { type Finding, findingOf, MalformedOrders } from './findings.ts'
 import type { LeafEntry } from './leaf.ts'
-import type { Finding } from './trust-checkpoint.ts'
 
 /** A row of the dealer's own list of orders. */
 export interface OwnOrder {
@@ -9,11 +9,6 @@ export interface OwnOrder {
   amount: number
   /** Its line in the file. */
   line: number
-}
-
-/** A dealer's list of orders cannot be read. The message says where and why. */
-export class MalformedOrders extends Error {
-  override readonly name = 'MalformedOrders'
 }
 
 /**
@@ -30,17 +25,13 @@ export function parseOwnOrders(text: string, file: string): OwnOrder[] {
   const lines = text.replace(/^\ufeff/, '').split('\n')
   const header = cellsOf(lines[0] ?? '')
   const [idAt, amountAt] = [header.indexOf('transactionId'), header.indexOf('amount')]
-  if (idAt < 0 || amountAt < 0)
-    throw new MalformedOrders(`${file} needs a first line with the columns transactionId and amount.`)
+  if (idAt < 0 || amountAt < 0) throw new MalformedOrders('listColumns', { file })
   const orders: OwnOrder[] = []
   for (const [index, row] of lines.entries()) {
     if (index === 0 || row.trim() === '') continue
     const cells = cellsOf(row)
     const amount = amountOf(cells[amountAt] ?? '')
-    if (!cells[idAt] || amount === undefined)
-      throw new MalformedOrders(
-        `Line ${index + 1} of ${file} has no transactionId, or no amount such as 45000 or 4.50.`,
-      )
+    if (!cells[idAt] || amount === undefined) throw new MalformedOrders('listLine', { line: index + 1, file })
     orders.push({ transactionId: cells[idAt], amount, line: index + 1 })
   }
   return orders
@@ -83,18 +74,16 @@ export function checkChain(
   let before = balance === undefined ? undefined : BigInt(balance)
   for (const [index, entry] of entries.entries()) {
     const entryNo = String(skipped + index + 1)
-    if (entry.entryNo !== entryNo)
-      return { entryNo, message: `Entry ${entryNo} is missing: ${entry.entryNo} comes next.` }
+    if (entry.entryNo !== entryNo) return findingOf('skipped', { entryNo, next: entry.entryNo })
     const follows = before === undefined ? BigInt(entry.balanceAfter) : before + BigInt(entry.amount)
     if (BigInt(entry.balanceAfter) !== follows) {
-      const message = `Entry ${entryNo} records the balance ${formatMoney(BigInt(entry.balanceAfter))}, but ${formatMoney(follows)} follows from the entries.`
-      return { entryNo, message }
+      const balances = { balance: formatMoney(BigInt(entry.balanceAfter)), follows: formatMoney(follows) }
+      return findingOf('wrongBalance', { entryNo, ...balances })
     }
     before = follows
   }
   if (entries.length === last - skipped) return undefined
-  const entryNo = String(skipped + entries.length + 1)
-  return { entryNo, message: `Entry ${entryNo} is missing, but the checkpoint covers ${last} entries.` }
+  return findingOf('missing', { entryNo: String(skipped + entries.length + 1), count: last })
 }
 
 /**
@@ -115,17 +104,15 @@ export function compareOrders(
     const entry = debits.get(transactionId)
     if (entry === undefined) {
       if (isPartial) continue
-      return { entryNo: null, message: `Line ${line} of your list, ${transactionId}, is not in the ledger.` }
+      return findingOf('notInLedger', { line, transactionId })
     }
     if (-entry.amount !== amount) {
-      const [ours, theirs] = [formatMoney(BigInt(amount)), formatMoney(BigInt(-entry.amount))]
-      const message = `Entry ${entry.entryNo} debits ${theirs} for ${transactionId}; line ${line} of your list has ${ours}.`
-      return { entryNo: entry.entryNo, message }
+      const amounts = { ours: formatMoney(BigInt(amount)), theirs: formatMoney(BigInt(-entry.amount)) }
+      return findingOf('otherAmount', { entryNo: entry.entryNo, transactionId, line, ...amounts })
     }
     debits.delete(transactionId)
   }
   const [extra] = debits.values()
   if (extra === undefined) return undefined
-  const message = `Entry ${extra.entryNo} debits ${extra.transactionId}, which your list does not have.`
-  return { entryNo: extra.entryNo, message }
+  return findingOf('notInList', { entryNo: extra.entryNo, transactionId: extra.transactionId! })
 }

@@ -1,14 +1,8 @@
 import type { ConsistencyAnswer, ConsistencyRequest, KeysAnswer } from '#schemas/books.ts'
 import { type Checkpoint, verifyCheckpoint } from './checkpoint.ts'
+import { type Finding, findingOf } from './findings.ts'
 import { findFirstKey, followEndorsements, verifyRestore } from './key-notes.ts'
 import { verifyConsistency } from './verify-proof.ts'
-
-/** What an audit found. Of several differences, the one of the first entry. */
-export interface Finding {
-  /** The first entry that differs; null: it is not about one entry. */
-  entryNo: string | null
-  message: string
-}
 
 export type Verdict = 'EQUAL' | 'DIFFERS' | 'CANNOT_TELL'
 
@@ -49,17 +43,12 @@ export async function trustCheckpoint(
   remembered: Partial<Remembered>,
   consistencyOf: (sizes: ConsistencyRequest) => Promise<ConsistencyAnswer>,
   isTest = false,
-): Promise<TrustedCheckpoint | { verdict: Verdict; message: string }> {
+): Promise<TrustedCheckpoint | { verdict: Verdict; finding: Finding }> {
   const pinnedKey = remembered.pinnedKey ?? (await findFirstKey(keys))
-  if (pinnedKey === undefined)
-    return { verdict: 'CANNOT_TELL', message: 'The gateway has no key that signs checkpoints.' }
+  if (pinnedKey === undefined) return { verdict: 'CANNOT_TELL', finding: findingOf('noKey') }
   const trusted = await followEndorsements(pinnedKey, keys)
   const checkpoint = await verifyCheckpoint(note, trusted)
-  if (checkpoint === undefined)
-    return {
-      verdict: 'DIFFERS',
-      message: 'The checkpoint is not signed by a key that follows from the one seen first.',
-    }
+  if (checkpoint === undefined) return { verdict: 'DIFFERS', finding: findingOf('unknownKey') }
   const genuine = {
     checkpoint,
     note,
@@ -71,11 +60,10 @@ export async function trustCheckpoint(
   }
   if (remembered.note === undefined) return genuine
   const last = await verifyCheckpoint(remembered.note, trusted)
-  if (last === undefined)
-    return { verdict: 'CANNOT_TELL', message: 'The last checkpoint is not signed by a key that is trusted.' }
+  if (last === undefined) return { verdict: 'CANNOT_TELL', finding: findingOf('lastUntrusted') }
   if (isTest && isAfterReset(last.origin, checkpoint.origin)) return { ...genuine, wasReset: true }
   if (last.origin !== checkpoint.origin)
-    return { verdict: 'DIFFERS', message: `The ledger is called ${checkpoint.origin}; it was ${last.origin}.` }
+    return { verdict: 'DIFFERS', finding: findingOf('otherLedger', { now: checkpoint.origin, before: last.origin }) }
   if (last.treeSize <= checkpoint.treeSize) {
     const sizes = { fromSize: last.treeSize, toSize: checkpoint.treeSize }
     const isContinued = last.treeSize === 0 || (await verifyConsistency(last, checkpoint, await consistencyOf(sizes)))

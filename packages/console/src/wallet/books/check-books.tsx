@@ -1,4 +1,4 @@
-import type { BooksResult } from '@dealer-esim/contract'
+import type { BooksResult, Finding } from '@dealer-esim/contract'
 import { MalformedOrders, type OwnOrder, parseOwnOrders, verifyBooksFile, verifyBooksHead } from '@dealer-esim/contract'
 import type { BooksView } from '@dealer-esim/gateway/http/console/wallet/books.ts'
 import { Anchor, Button, FileInput, Group, Text } from '@mantine/core'
@@ -109,7 +109,7 @@ function useCheck(tenantId: string, remembered: RememberedBooks | undefined) {
       rememberEqual(tenantId, checked)
       setResult(checked)
     } catch (error) {
-      if (error instanceof MalformedOrders) setFileError(error.message)
+      if (error instanceof MalformedOrders) setFileError(textOf(error))
       else setFailure((error as Error).message)
     } finally {
       setRunning(false)
@@ -161,9 +161,9 @@ interface VerdictProps {
 function Verdict({ result, remembered, isWhole }: VerdictProps) {
   if (result === undefined) return <StateSentence tone="off" title={texts.none} text={texts.noneText} />
   const { verdict, finding, trusted } = result
-  if (verdict === 'DIFFERS') return <StateSentence tone="bad" title={texts.differs} text={finding?.message} />
+  if (verdict === 'DIFFERS') return <StateSentence tone="bad" title={texts.differs} text={finding && textOf(finding)} />
   if (verdict === 'CANNOT_TELL' || trusted === undefined)
-    return <StateSentence tone="warn" title={texts.cannotTell} text={finding?.message} />
+    return <StateSentence tone="warn" title={texts.cannotTell} text={finding && textOf(finding)} />
   const { checkpoint, last, restoredAt } = trusted
   if (restoredAt !== undefined)
     return (
@@ -178,6 +178,10 @@ function Verdict({ result, remembered, isWhole }: VerdictProps) {
     : formatMessage(texts.covered, { count: checkpoint.treeSize })
   const since = last && remembered && formatMessage(texts.consistent, { time: formatDateTime(last.createTime) })
   return <StateSentence tone="ok" title={title} text={since ?? texts.first} />
+}
+
+function textOf({ id, values }: Pick<Finding, 'id' | 'values'>): string {
+  return formatMessage(texts.findings[id], values)
 }
 
 function Checkpoint({ books, remembered }: { books: BooksView; remembered: RememberedBooks | undefined }) {

@@ -42,7 +42,7 @@ export async function proveBooks(deps: Pick<KeyDeps, 'ids' | 'cipher'>, move: Mo
     const trusted = await trustCheckpoint({ note, keys, restores }, pinned, (sizes) =>
       proveConsistency(tx, tenantId, sizes).catch(asRefusal(move)),
     )
-    if ('verdict' in trusted) throw notContinued(move, trusted.message)
+    if ('verdict' in trusted) throw notContinued(move, trusted.finding.message)
     if (!trusted.isContinued) throw notContinued(move, differenceOf(remembered, trusted.checkpoint))
   })
 }

@@ -3,6 +3,7 @@ import {
   checkChain,
   compareOrders,
   type Finding,
+  findingOf,
   firstOf,
   leafText,
   type OwnOrder,
@@ -60,7 +61,7 @@ export async function auditBooks(
   const before: AuditState = state ?? { leaves: [], balance: 0 }
   const shown = { note: (await client.checkpoint()).note, ...(await client.ledgerKeys()) }
   const found = await trustCheckpoint(shown, before, (sizes) => client.consistency(sizes), isTest)
-  if ('message' in found) return cannotTell(before, found.message, found.verdict)
+  if ('finding' in found) return { ...found, ...NOTHING_COMPARED, state: before }
   const { checkpoint, note, pinnedKey, restoredAt, wasReset } = found
   const known = wasReset ? [] : before.leaves.slice(0, restoredAt ?? before.leaves.length)
   const skipped = newOnly && restoredAt === undefined ? known.length : 0
@@ -85,9 +86,7 @@ export async function auditBooks(
   }
 }
 
-function cannotTell(state: AuditState, message: string, verdict: Verdict): AuditResult {
-  return { verdict, finding: { entryNo: null, message }, state, compared: 0, restoredAt: undefined, wasReset: false }
-}
+const NOTHING_COMPARED = { compared: 0, restoredAt: undefined, wasReset: false }
 
 /** The entries after the first `skipped` ones, oldest first, up to number `last`. */
 async function readEntries(client: DealerEsim, skipped: number, last: number): Promise<StatementEntry[]> {
@@ -107,17 +106,10 @@ function compareLeaves(
   { treeSize, rootHash }: Checkpoint,
 ): Finding | undefined {
   const differing = known.findIndex((leaf, index) => leaf !== leaves[index])
-  if (differing >= 0) {
-    const entryNo = String(differing + 1)
-    const message =
-      differing < leaves.length
-        ? `Entry ${entryNo} is not the one that the last audit saw.`
-        : `Entry ${entryNo} was there at the last audit, and is gone.`
-    return { entryNo, message }
-  }
+  if (differing >= 0)
+    return findingOf(differing < leaves.length ? 'notLastAudits' : 'gone', { entryNo: String(differing + 1) })
   const builder = new RootBuilder()
   for (const leaf of leaves.slice(0, treeSize)) builder.append(Buffer.from(leaf, 'base64'))
   if (leaves.length < treeSize || builder.root().toString('base64') === rootHash) return undefined
-  const message = `The entries do not lead to the root of the checkpoint of ${treeSize} entries: one was changed after it was hashed.`
-  return { entryNo: null, message }
+  return findingOf('auditRoot', { count: treeSize })
 }

@@ -57,7 +57,7 @@ function documentOf({ verdict, finding, state, restoredAt, wasReset, compared }:
     compared,
     restoredAt: restoredAt ?? null,
     wasReset,
-    finding: finding ?? null,
+    finding: finding === undefined ? null : { entryNo: finding.entryNo, message: finding.message },
   }
 }
 

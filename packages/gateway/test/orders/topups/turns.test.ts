@@ -47,7 +47,8 @@ describe('a top-up', () => {
     const before = bed.supplier.toppedUp.length
     const release = holdTopUps()
     const orderNos: string[] = []
-    for (let n = 0; n < 4; n++) orderNos.push((await bed.topUp(esim, { transactionId: `T-turn-${before}-${n}` })).data.orderNo)
+    for (let n = 0; n < 4; n++)
+      orderNos.push((await bed.topUp(esim, { transactionId: `T-turn-${before}-${n}` })).data.orderNo)
     await waitUntil(async () => (await putOff(esim)) === 3)
     expect(bed.supplier.toppedUp.length - before).toBe(1)
     release()

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { api, button, enterPassword, field, heading, navigate, type SharedState } from '../console-testbed.ts'
+import { api, button, enterPassword, field, heading, loadPage, navigate, type SharedState } from '../console-testbed.ts'
 
 export function supplierFlows(shared: SharedState): void {
   const SECRET = 'secret-of-the-upstream'
@@ -59,7 +59,9 @@ export function supplierFlows(shared: SharedState): void {
 
   it('a supplier is shown as resumed before the gateway answers, as paused if it refuses, and Undo pauses it again', async () => {
     const { testbed, page } = shared
-    await navigate(testbed, page, '/suppliers')
+    // Also before a second attempt. Loading the page ends the message about the pause, which offers to undo it, too.
+    await api(testbed, page, '/suppliers/upstream/pause', {})
+    await loadPage(testbed, page, '/suppliers')
     const row = page.locator('[data-row=upstream]')
     const paused = row.locator('[data-state=paused]')
     const resume = row.getByRole('button', { name: 'Resume' })

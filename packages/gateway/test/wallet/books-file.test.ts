@@ -146,7 +146,7 @@ describe('a file of the whole ledger', () => {
     const forged = changed(other, 3, (row: Row) => forge(row, { reference: 'another payment' }))
     const { verdict, finding } = await verifyBooksFile(forged)
     expect(verdict).toBe('DIFFERS')
-    expect(finding).toEqual({ entryNo: null, message: expect.stringContaining('do not lead to the root') })
+    expect(finding).toMatchObject({ entryNo: null, message: expect.stringContaining('do not lead to the root') })
   })
 
   test.each<[string, (lines: string[]) => string[], string]>([

@@ -206,6 +206,7 @@ describe.skipIf(!isBrowserAvailable())('a dealer without an integration', () => 
     await dealer.locator('input[type=file]').setInputFiles(list)
     await button(dealer, 'Check all entries').click()
     await dealer.getByText('Line 2 of your list, T-1, is not in the ledger.').waitFor()
+    await dealer.getByText('The books are genuine, but your list of orders differs').waitFor()
     await dealer.route('**/books/file*', async (route) => {
       const response = await route.fetch()
       await route.fulfill({ response, body: (await response.text()).replace('INV-77', 'INV-79') })

@@ -22,6 +22,7 @@ export {
   type FindingId,
   type FindingValues,
   findingOf,
+  LIST_FINDINGS,
   MalformedOrders,
 } from './books/findings.ts'
 export {

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { fromBase64, toBase64 } from '#base64.ts'
 import vectors from '../../../../test/vectors/books.json' with { type: 'json' }
 import { verifyCheckpoint } from './checkpoint.ts'
+import { compareOrders } from './compare-entries.ts'
 import { EMPTY_ROOT, leafHash, nodeHash, RootBuilder, rangeHash } from './hashed-tree.ts'
 import {
   type EndorsedKey,
@@ -279,3 +280,19 @@ function keysOf(...names: string[]): EndorsedKey[] {
     return { publicKey, validFrom, endorsement: lines.length === 0 ? null : `${text}\n${lines.join('')}` }
   })
 }
+
+describe('a list of orders', () => {
+  const [order] = vectors.leaves.map((_, index) => entryOf(index)).filter(({ kind }) => kind === 'ORDER')
+  const own = [{ transactionId: order!.transactionId!, amount: -order!.amount, line: 2 }]
+
+  test('may have an order that no checkpoint covers yet, with its amount', () => {
+    expect(compareOrders(own, [], false)).toMatchObject({ id: 'notInLedger' })
+    expect(compareOrders(own, [], false, [order!])).toBeUndefined()
+    expect(compareOrders([{ ...own[0]!, amount: 1 }], [], false, [order!])).toMatchObject({ id: 'otherAmount' })
+  })
+
+  test('need not have it', () => {
+    expect(compareOrders([], [], false, [order!])).toBeUndefined()
+    expect(compareOrders([], [order!], false)).toMatchObject({ id: 'notInList' })
+  })
+})

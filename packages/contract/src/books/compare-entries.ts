@@ -89,19 +89,18 @@ export function checkChain(
 /**
  * Compares debits of orders and top-ups with the dealer's list: the first row that differs on either side.
  * @param isPartial true if earlier or later entries were left out: then an order of the list may be among them
+ * @param later entries that no checkpoint covers yet: the list may have their orders, and need not
  */
 export function compareOrders(
   orders: readonly OwnOrder[],
   entries: readonly LeafEntry[],
   isPartial: boolean,
+  later: readonly LeafEntry[] = [],
 ): Finding | undefined {
-  const debits = new Map<string, LeafEntry>()
-  for (const entry of entries) {
-    const isDebit = entry.kind === 'ORDER' || entry.kind === 'TOPUP'
-    if (isDebit && entry.transactionId !== null) debits.set(entry.transactionId, entry)
-  }
+  const debits = debitsOf(entries)
+  const laterDebits = debitsOf(later)
   for (const { transactionId, amount, line } of orders) {
-    const entry = debits.get(transactionId)
+    const entry = debits.get(transactionId) ?? laterDebits.get(transactionId)
     if (entry === undefined) {
       if (isPartial) continue
       return findingOf('notInLedger', { line, transactionId })
@@ -115,4 +114,14 @@ export function compareOrders(
   const [extra] = debits.values()
   if (extra === undefined) return undefined
   return findingOf('notInList', { entryNo: extra.entryNo, transactionId: extra.transactionId! })
+}
+
+/** The debits of orders and top-ups by their transactionId. */
+function debitsOf(entries: readonly LeafEntry[]): Map<string, LeafEntry> {
+  const debits = new Map<string, LeafEntry>()
+  for (const entry of entries) {
+    const isDebit = entry.kind === 'ORDER' || entry.kind === 'TOPUP'
+    if (isDebit && entry.transactionId !== null) debits.set(entry.transactionId, entry)
+  }
+  return debits
 }

@@ -36,6 +36,9 @@ export const FINDINGS = {
 
 export type FindingId = keyof typeof FINDINGS
 
+/** Only the dealer's own list of orders differs: the ledger is as it was signed. */
+export const LIST_FINDINGS: ReadonlySet<FindingId> = new Set(['notInLedger', 'otherAmount', 'notInList'])
+
 /** Amounts are formatted, such as `4.50`. */
 export type FindingValues = Record<string, string | number>
 

@@ -1,5 +1,12 @@
 import type { BooksResult, Finding } from '@dealer-esim/contract'
-import { MalformedOrders, type OwnOrder, parseOwnOrders, verifyBooksFile, verifyBooksHead } from '@dealer-esim/contract'
+import {
+  LIST_FINDINGS,
+  MalformedOrders,
+  type OwnOrder,
+  parseOwnOrders,
+  verifyBooksFile,
+  verifyBooksHead,
+} from '@dealer-esim/contract'
 import type { BooksView } from '@dealer-esim/gateway/http/console/wallet/books.ts'
 import { Anchor, Button, FileInput, Group, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
@@ -161,7 +168,10 @@ interface VerdictProps {
 function Verdict({ result, remembered, isWhole }: VerdictProps) {
   if (result === undefined) return <StateSentence tone="off" title={texts.none} text={texts.noneText} />
   const { verdict, finding, trusted } = result
-  if (verdict === 'DIFFERS') return <StateSentence tone="bad" title={texts.differs} text={finding && textOf(finding)} />
+  if (verdict === 'DIFFERS') {
+    const title = finding && LIST_FINDINGS.has(finding.id) ? texts.listDiffers : texts.differs
+    return <StateSentence tone="bad" title={title} text={finding && textOf(finding)} />
+  }
   if (verdict === 'CANNOT_TELL' || trusted === undefined)
     return <StateSentence tone="warn" title={texts.cannotTell} text={finding && textOf(finding)} />
   const { checkpoint, last, restoredAt } = trusted

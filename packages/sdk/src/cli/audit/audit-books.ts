@@ -65,7 +65,7 @@ export async function auditBooks(
   const { checkpoint, note, pinnedKey, restoredAt, wasReset } = found
   const known = wasReset ? [] : before.leaves.slice(0, restoredAt ?? before.leaves.length)
   const skipped = newOnly && restoredAt === undefined ? known.length : 0
-  const entries = await readEntries(client, skipped, checkpoint.treeSize)
+  const { entries, later } = await readEntries(client, skipped, checkpoint.treeSize)
   const balanceBefore = skipped === 0 ? 0 : before.balance
   const leaves = [...known.slice(0, skipped), ...entries.map((entry) => leafHash(leafText(entry)).toString('base64'))]
   const compared = Math.min(known.length, leaves.length) - skipped
@@ -74,7 +74,7 @@ export async function auditBooks(
       compareLeaves(known, leaves, checkpoint),
       checkChain(entries, skipped, checkpoint.treeSize, balanceBefore),
     ) ??
-    (orders && compareOrders(orders, entries, skipped > 0))
+    (orders && compareOrders(orders, entries, skipped > 0, later))
   const balance = entries.at(-1)?.balanceAfter ?? balanceBefore
   return {
     verdict: finding === undefined ? 'EQUAL' : 'DIFFERS',
@@ -89,14 +89,20 @@ export async function auditBooks(
 const NOTHING_COMPARED = { compared: 0, restoredAt: undefined, wasReset: false }
 
 /** The entries after the first `skipped` ones, oldest first, up to number `last`. */
-async function readEntries(client: DealerEsim, skipped: number, last: number): Promise<StatementEntry[]> {
+async function readEntries(
+  client: DealerEsim,
+  skipped: number,
+  last: number,
+): Promise<{ entries: StatementEntry[]; later: StatementEntry[] }> {
   const entries: StatementEntry[] = []
+  const later: StatementEntry[] = []
   for await (const entry of client.eachEntry({ pageSize: PAGE_SIZE })) {
     const entryNo = Number(entry.entryNo)
     if (entryNo <= skipped) break
     if (entryNo <= last) entries.push(entry)
+    else later.push(entry)
   }
-  return entries.reverse()
+  return { entries: entries.reverse(), later }
 }
 
 /** Compares the entries with those of the last audit and with the checkpoint's root. */

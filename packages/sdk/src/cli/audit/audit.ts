@@ -1,4 +1,4 @@
-import { isTestAppKey } from '@dealer-esim/contract'
+import { isTestAppKey, LIST_FINDINGS } from '@dealer-esim/contract'
 import type { Command } from 'commander'
 import type { Context } from '../context.ts'
 import { AlreadyReported, EXIT } from '../exit-codes.ts'
@@ -46,7 +46,8 @@ function describe({ verdict, finding, state, restoredAt, wasReset, compared }: A
     )
   if (verdict === 'EQUAL')
     lines.push(`Equal: ${state.leaves.length} entries, ${compared} compared with the last audit.\n`)
-  else lines.push(verdict === 'DIFFERS' ? 'The ledger differs.\n' : 'This audit cannot tell.\n')
+  else if (verdict === 'CANNOT_TELL') lines.push('This audit cannot tell.\n')
+  else lines.push(finding && LIST_FINDINGS.has(finding.id) ? 'Your list differs.\n' : 'The ledger differs.\n')
   return lines.join('')
 }
 

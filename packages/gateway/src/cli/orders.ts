@@ -113,7 +113,7 @@ function unfinishedText(rows: UnfinishedOrder[], limit: number): string {
       { title: 'TENANT', value: (row) => row.tenantId },
       { title: 'NAME', value: (row) => row.clientName },
     ],
-    'No order was found.',
+    'No unfinished order was found.',
   )
   return rows.length > limit ? `${text}\nThere are more: --after ${shown.at(-1)!.orderNo}` : text
 }

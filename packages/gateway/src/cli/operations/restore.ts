@@ -77,9 +77,13 @@ function factsOf(file: string, { startedAt, release, label, kind, encrypted }: B
 }
 
 function restoredText(file: string, { header, rows }: RestoredBackup): string {
+  if (rows === null)
+    return `${factsOf(file, header)}
+
+The rows of this file were restored before, and the database is migrated now. What is left to do: npm run -s admin -- recovery show`
   return `${factsOf(file, header)}
 
-${rows === null ? 'The rows were restored before, and the database is migrated now.' : `${rows} rows are restored.`} Dealers, suppliers and travellers know what happened after ${header.startedAt}; this database does not:
+${rows} rows are restored. Dealers, suppliers and travellers know what happened after ${header.startedAt}; this database does not:
 
 The gateway is in recovery: nothing is bought, cancelled or sent, and dealers are answered 000002. Next, as in docs/recovery.md:
 

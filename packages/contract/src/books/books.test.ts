@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { fromBase64, toBase64 } from '#base64.ts'
 import vectors from '../../../../test/vectors/books.json' with { type: 'json' }
 import { verifyCheckpoint } from './checkpoint.ts'
-import { compareOrders } from './compare-entries.ts'
+import { compareOrders, parseOwnOrders } from './compare-entries.ts'
 import { EMPTY_ROOT, leafHash, nodeHash, RootBuilder, rangeHash } from './hashed-tree.ts'
 import {
   type EndorsedKey,
@@ -294,5 +294,31 @@ describe('a list of orders', () => {
   test('need not have it', () => {
     expect(compareOrders([], [], false, [order!])).toBeUndefined()
     expect(compareOrders([], [order!], false)).toMatchObject({ id: 'notInList' })
+  })
+
+  test('that has an order twice is refused with both lines', () => {
+    const twice = [...own, { ...own[0]!, line: 7 }]
+    const finding = { id: 'twiceInList', values: { line: 7, first: 2 } }
+    expect(compareOrders(twice, [order!], false)).toMatchObject(finding)
+    expect(compareOrders(twice, [], true)).toMatchObject(finding)
+    expect(compareOrders(twice, [], false, [order!])).toMatchObject(finding)
+  })
+
+  test('is read as spreadsheets write it, with commas, quotes and line breaks in quoted cells', () => {
+    const text =
+      '\ufeffamount,"a note, if any",transactionId\r\n4.50,"a, b",T-5\r\n\r\n45000, "two ""lines""\n, of it" ,"T-6"\r\n1.00,5",T-7'
+    expect(parseOwnOrders(text, 'orders.csv')).toEqual([
+      { transactionId: 'T-5', amount: 45_000, line: 2 },
+      { transactionId: 'T-6', amount: 45_000, line: 4 },
+      { transactionId: 'T-7', amount: 10_000, line: 6 },
+    ])
+  })
+
+  test('is refused with a quote that is never closed, and without a column or a value', () => {
+    const read = (text: string) => () => parseOwnOrders(text, 'o.csv')
+    expect(read('transactionId,amount\nT-1,1.00\n"T-2,1.00\nT-3,1.00')).toThrow('Line 3 of o.csv has a quotation mark')
+    expect(read('transactionId;amount\nT-1;1.00')).toThrow('needs a first line')
+    expect(read('')).toThrow('needs a first line')
+    expect(read('transactionId,amount\nT-1,')).toThrow('Line 2 of o.csv has no transactionId, or no amount')
   })
 })

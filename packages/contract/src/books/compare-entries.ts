@@ -22,24 +22,49 @@ export interface OwnOrder {
  * @throws MalformedOrders
  */
 export function parseOwnOrders(text: string, file: string): OwnOrder[] {
-  const lines = text.replace(/^\ufeff/, '').split('\n')
-  const header = cellsOf(lines[0] ?? '')
-  const [idAt, amountAt] = [header.indexOf('transactionId'), header.indexOf('amount')]
-  if (idAt < 0 || amountAt < 0) throw new MalformedOrders('listColumns', { file })
-  const orders: OwnOrder[] = []
-  for (const [index, row] of lines.entries()) {
-    if (index === 0 || row.trim() === '') continue
-    const cells = cellsOf(row)
-    const amount = amountOf(cells[amountAt] ?? '')
-    if (!cells[idAt] || amount === undefined) throw new MalformedOrders('listLine', { line: index + 1, file })
-    orders.push({ transactionId: cells[idAt], amount, line: index + 1 })
-  }
-  return orders
+  const [header, ...rows] = recordsOf(text.replace(/^\ufeff/, ''), file)
+  const [idAt, amountAt] = ['transactionId', 'amount'].map((column) => header?.cells.indexOf(column) ?? -1)
+  if (idAt! < 0 || amountAt! < 0) throw new MalformedOrders('listColumns', { file })
+  return rows.map(({ line, cells }) => {
+    const [transactionId, amount] = [cells[idAt!], amountOf(cells[amountAt!] ?? '')]
+    if (!transactionId || amount === undefined) throw new MalformedOrders('listLine', { line, file })
+    return { transactionId, amount, line }
+  })
 }
 
-/** Neither a transactionId nor an amount contains a comma or a quotation mark. */
-function cellsOf(line: string): string[] {
-  return line.split(',').map((cell) => cell.trim().replaceAll('"', ''))
+interface CsvRecord {
+  /** The line on which it begins. */
+  line: number
+  cells: string[]
+}
+
+/**
+ * Splits CSV (RFC 4180) into records of trimmed cells; blank lines are left out. Quotes of a quoted cell are dropped, doubled ones too,
+ * because neither a transactionId nor an amount contains one.
+ */
+function recordsOf(text: string, file: string): CsvRecord[] {
+  const records: CsvRecord[] = []
+  let record: CsvRecord = { line: 1, cells: [] }
+  let [line, quoteLine, cell] = [1, 1, '']
+  let state: 'START' | 'PLAIN' | 'OPEN' | 'CLOSED' = 'START'
+  for (const part of `${text}\n`.split(/([",\n])/)) {
+    if (part === '"' && state !== 'PLAIN') {
+      state = state === 'OPEN' ? 'CLOSED' : 'OPEN'
+      quoteLine = line
+    } else if (state !== 'OPEN' && (part === ',' || part === '\n')) {
+      record.cells.push(cell.trim())
+      ;[cell, state] = ['', 'START']
+      if (part === ',') continue
+      if (record.cells.length > 1 || record.cells[0] !== '') records.push(record)
+      record = { line: line + 1, cells: [] }
+    } else {
+      cell += part
+      if (state === 'START' && part.trim() !== '') state = 'PLAIN'
+    }
+    if (part === '\n') line++
+  }
+  if (state === 'OPEN') throw new MalformedOrders('listQuote', { line: quoteLine, file })
+  return records
 }
 
 function amountOf(text: string): number | undefined {
@@ -99,7 +124,11 @@ export function compareOrders(
 ): Finding | undefined {
   const debits = debitsOf(entries)
   const laterDebits = debitsOf(later)
+  const lines = new Map<string, number>()
   for (const { transactionId, amount, line } of orders) {
+    const first = lines.get(transactionId)
+    if (first !== undefined) return findingOf('twiceInList', { line, transactionId, first })
+    lines.set(transactionId, line)
     const entry = debits.get(transactionId) ?? laterDebits.get(transactionId)
     if (entry === undefined) {
       if (isPartial) continue

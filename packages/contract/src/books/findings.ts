@@ -24,6 +24,7 @@ export const FINDINGS = {
   wrongBalance: 'Entry {entryNo} records the balance {balance}, but {follows} follows from the entries.',
   missing: 'Entry {entryNo} is missing, but the checkpoint covers {count} entries.',
   notInLedger: 'Line {line} of your list, {transactionId}, is not in the ledger.',
+  twiceInList: 'Line {line} of your list has {transactionId}, which line {first} has too. Keep one of them.',
   otherAmount: 'Entry {entryNo} debits {theirs} for {transactionId}; line {line} of your list has {ours}.',
   notInList: 'Entry {entryNo} debits {transactionId}, which your list does not have.',
   notLastAudits: 'Entry {entryNo} is not the one that the last audit saw.',
@@ -32,12 +33,14 @@ export const FINDINGS = {
     'The entries do not lead to the root of the checkpoint of {count} entries: one was changed after it was hashed.',
   listColumns: '{file} needs a first line with the columns transactionId and amount.',
   listLine: 'Line {line} of {file} has no transactionId, or no amount such as 45000 or 4.50.',
+  listQuote:
+    'Line {line} of {file} has a quotation mark that begins a cell and is never closed. Close it, or remove it.',
 } as const
 
 export type FindingId = keyof typeof FINDINGS
 
 /** Only the dealer's own list of orders differs: the ledger is as it was signed. */
-export const LIST_FINDINGS: ReadonlySet<FindingId> = new Set(['notInLedger', 'otherAmount', 'notInList'])
+export const LIST_FINDINGS: ReadonlySet<FindingId> = new Set(['notInLedger', 'twiceInList', 'otherAmount', 'notInList'])
 
 /** Amounts are formatted, such as `4.50`. */
 export type FindingValues = Record<string, string | number>

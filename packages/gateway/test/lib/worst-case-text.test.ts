@@ -138,6 +138,7 @@ const PARSERS: [subject: string, limit: number, parse: (text: string) => unknown
   ['an answer of eSIM Access', 65_536, (text) => parseAnswer(200, text)],
   ['a receiver’s answer', 65_536, bytes(firstLineOf)],
   ['a stored URL', 8_192, maskedUrl],
+  ['a dealer’s list of orders', LONG, (text) => contract.parseOwnOrders(`transactionId,amount\n${text}`, 'orders.csv')],
   ['a document', LONG, styleOf],
   ['DATABASE_URL', HEADER, parseDatabaseUrl],
   ['SMTP_URL', HEADER, smtpUrl],

@@ -2,6 +2,7 @@ import { createCipher } from '@dealer-esim/lib/crypto.ts'
 import { type Command, InvalidArgumentError } from 'commander'
 import { type MadeBackup, makeBackup } from '#operations/backup/make-backup.ts'
 import type { AdminDeps } from '../kernel/cli-deps.ts'
+import { UsageError } from '../kernel/cli-failure.ts'
 import type { AdminContext } from '../kernel/context.ts'
 import { fields } from '../kernel/text-table.ts'
 
@@ -21,8 +22,12 @@ export function backupCommand(backup: Command, context: AdminContext): void {
     .option('--keep <count>', 'in a folder: delete the earliest backups, so that this many remain', parseCount)
     .option('--print-key', 'also print the master key, for a paper copy in a safe')
     .addHelpText('after', '\nExample:\n  npm run -s admin -- backup /var/backups/dealer-esim --encrypt --keep 14')
-    .action((target: string, options: BackupOptions) =>
-      context.withDeps(async (deps) => {
+    .action(async (target: string, options: BackupOptions) => {
+      if (target === '-')
+        throw new UsageError(
+          'A backup is not written to standard output, because its file is read again. Name a file or a folder.',
+        )
+      await context.withDeps(async (deps) => {
         const keys = options.printKey ? printedKeys(deps) : []
         const made = await makeBackup(
           { ...deps, schema: deps.config.databaseSchema, cellName: deps.config.cellName },
@@ -41,8 +46,8 @@ export function backupCommand(backup: Command, context: AdminContext): void {
           notIncluded: NOT_INCLUDED,
           ...(options.printKey && { keys }),
         })
-      }),
-    )
+      })
+    })
 }
 
 const PROGRESS_ROWS = 100_000

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 
 export interface SetupOptions {
@@ -26,10 +27,13 @@ const VARIABLES = {
   mailFrom: 'MAIL_FROM',
 } as const
 
+const FILES: readonly string[] = ['tlsCert', 'tlsKey']
+
+/** Names of files become absolute, because the service reads them in another folder. */
 export function settingsOf(options: SetupOptions): Record<string, string> {
   const pairs = Object.entries(VARIABLES).flatMap(([option, variable]) => {
     const value = options[option as keyof typeof VARIABLES]
-    return value ? [[variable, value] as const] : []
+    return value ? [[variable, FILES.includes(option) ? resolve(value) : value] as const] : []
   })
   return Object.fromEntries(pairs)
 }

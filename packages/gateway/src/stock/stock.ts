@@ -63,6 +63,9 @@ const TIMEOUT_MS = 15_000
 /** The database cancels a statement after 30 s, so no reservation takes longer. */
 const GRACE_MS = 30_000
 
+/** The failure of the test of a supplier that has nothing to sell. */
+export const NO_CODES = 'it has no codes: import some'
+
 /**
  * A supplier of imported codes. Its records are in our database, but it is called like any other supplier: a reservation
  * commits in a separate transaction, under the item's key, so a repeat finds the same code.
@@ -123,7 +126,7 @@ export function stockSupplier(name: string, config: StockConfig, deps: StockDeps
       })
       return held.length > 0
         ? 'all its codes are held since a restore: say on the page Recovery which were sold'
-        : 'it has no codes: import some'
+        : NO_CODES
     },
     async *list(since) {
       for (let after = ''; ; ) {

@@ -2,6 +2,7 @@ import { dirname, resolve } from 'node:path'
 import { formatMoney } from '@dealer-esim/contract'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import type { Command } from 'commander'
+import { NO_CODES } from '#stock/stock.ts'
 import { SUPPLIER_TYPES } from '#suppliers/create-supplier.ts'
 import { addSupplier, type DailySpend, listSuppliers, pauseSupplier, setSupplier } from '#suppliers/manage-suppliers.ts'
 import { testSupplier } from '#suppliers/state/test-supplier.ts'
@@ -124,8 +125,10 @@ function test(deps: AdminDeps, name: string): Promise<string | null> {
   return withSuppliers(deps, (suppliers) => testSupplier({ ...deps, suppliers }, name))
 }
 
-function resultText(name: string, failure: string | null): string {
+export function resultText(name: string, failure: string | null): string {
   if (failure === null) return 'It works.'
+  if (failure === NO_CODES)
+    return `It has no codes to sell. Import some with: stock import FILE --supplier ${name} --product CODE`
   return `Its test failed: ${failure}. Correct it with: supplier set ${name}`
 }
 

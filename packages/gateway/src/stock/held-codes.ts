@@ -92,13 +92,14 @@ interface HoldEnd {
 /**
  * Ends the hold of the codes of a batch that are still held: all were sold, and are never sold again, or none was, and all are on
  * sale. Those that were marked as sold before (mark-sold-codes) stay sold.
+ * @returns how many; `noneSold`: no code of the batch is marked as sold, neither now nor before
  * @throws Refusal if the batch has no held codes; nothing is then changed
  */
 export async function endHold(
   deps: { db: Db; ids: Ids; wake: Pick<Wakeups<'stock'>, 'wake'> },
   { supplier, batchId, rest, evidence, since }: HoldEnd,
   by: By,
-): Promise<{ sold: number; onSale: number }> {
+): Promise<{ sold: number; onSale: number; noneSold: boolean }> {
   const ended = await deps.db.tx(async (tx) => {
     const [batch] = await tx.query<Batch>({
       text: 'select supplier, batch_id, product_code, batch_name from stock_batches where supplier = $1 and batch_id = $2',
@@ -117,7 +118,12 @@ export async function endHold(
     const counts = rest === 'SOLD' ? { sold: changed, onSale: 0 } : { sold: 0, onSale: changed }
     const after = { batchName: batch.batchName, ...counts, evidence }
     audit(tx, deps.ids, { tenantId: null, ...by, action: 'recovery.release_stock', subject: supplier, after })
-    return counts
+    const marked = await tx.query({
+      text: `select from stock_codes
+             where supplier = $1 and batch_id = $2 and starts_with(key, '${SOLD_BEFORE_RESTORE}') limit 1`,
+      values: [supplier, batchId],
+    })
+    return { ...counts, noneSold: marked.length === 0 }
   })
   deps.wake.wake('stock')
   return ended

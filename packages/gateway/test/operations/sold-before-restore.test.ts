@@ -75,6 +75,7 @@ test('codes are marked as sold file by file, and the others stay held until the 
   }
   await importBatch('depot', 'first', 81, 82, 85)
   await importBatch('depot', 'second', 83, 84)
+  await importBatch('depot', 'third', 87)
   await shop.db.query({
     text: `update stock_codes set state = 'RESERVED', key = 'ORDER-1' where iccid = $1`,
     values: [iccid(85)],
@@ -85,12 +86,15 @@ test('codes are marked as sold file by file, and the others stay held until the 
   expect(await adminJson(...say('--sold', sold(81, 83, 85)))).toMatchObject({
     ...{ sold: 2, onSale: 0, alreadySold: [], ordered: [`${iccid(85)} (ORDER-1)`] },
   })
-  expect(await heldCodes()).toEqual({ first: 1, second: 1 })
+  expect(await heldCodes()).toEqual({ first: 1, second: 1, third: 1 })
   expect(await adminJson(...say('--sold', sold(81)))).toMatchObject({ sold: 0, alreadySold: [iccid(81)] })
   expect(await adminFailure(...say('second', '--sold', sold(82)))).toMatch(/are not in this batch.*name no batch/)
   expect(await adminUsageError(...say('--rest-unsold'))).toMatch(/Name the batch/)
   expect((await adminJson('recovery', 'show')).doubts.join()).toMatch(/1 codes of batch first of depot are held/)
-  expect(await adminJson(...say('second', '--rest-unsold'))).toMatchObject({ sold: 0, onSale: 1 })
+  expect(await adminJson(...say('second', '--rest-unsold'))).toMatchObject({ sold: 0, onSale: 1, noneSold: false })
+  expect((await admin(...say('third', '--rest-unsold'))).stdout).toMatch(
+    /1 code for sale again\.\nNo code of the batch is marked as sold\./,
+  )
   const available = () =>
     shop.db.query({ text: `select available, expired from stock_batches where batch_name = 'second'` })
   expect(await available()).toEqual([{ available: 1n, expired: 0n }])
@@ -100,7 +104,7 @@ test('codes are marked as sold file by file, and the others stay held until the 
   expect(await heldCodes()).toEqual({ first: 1 })
   await importBatch('depot', 'second', 86)
   expect(await adminFailure('stock', 'withdraw', 'depot', 'second')).toMatch(/Several batches of depot have the name/)
-  expect(await adminFailure('stock', 'alert', 'depot', 'third', '3')).toBe('There is no batch third.')
+  expect(await adminFailure('stock', 'alert', 'depot', 'fourth', '3')).toBe('There is no batch fourth.')
 })
 
 test('an order that another dealer has, or claims, is not claimed again', async () => {

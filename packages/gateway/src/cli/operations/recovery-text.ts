@@ -104,16 +104,23 @@ export function reportText(report: RecoveryReport): string {
 }
 
 interface SoldCodesSaid {
+  supplier: string
   sold: number
   onSale: number
+  noneSold: boolean
   alreadySold: readonly string[]
   ordered: readonly string[]
   held: readonly HeldBatch[]
 }
 
-export function soldText({ sold, onSale, alreadySold, ordered, held }: SoldCodesSaid): string {
+export function soldText({ supplier, sold, onSale, noneSold, alreadySold, ordered, held }: SoldCodesSaid): string {
   return [
     `${count(sold, 'code')} marked as sold, ${count(onSale, 'code')} for sale again.`,
+    ...(noneSold
+      ? [
+          `No code of the batch is marked as sold. If dealers sold some since the backup, mark them now: recovery stock ${supplier} --sold FILE`,
+        ]
+      : []),
     ...(alreadySold.length > 0 ? [`Marked before: ${count(alreadySold.length, 'ICCID')}.`] : []),
     ...(ordered.length > 0
       ? [`Orders of the database have these, so nothing was changed: ${ordered.join(', ')}.`]

@@ -180,9 +180,9 @@ function stockCommand(recovery: Command, context: AdminContext): void {
             : undefined
         const held = (await listHeldBatches(deps.db)).filter((batch) => batch.supplier === supplier)
         const sold = (marked?.sold ?? 0) + (ended?.sold ?? 0)
-        const onSale = ended?.onSale ?? 0
+        const { onSale, noneSold } = ended ?? { onSale: 0, noneSold: false }
         const { alreadySold, ordered } = { alreadySold: [], ordered: [], ...marked }
-        const said = { supplier, batchId: batchId ?? null, sold, onSale, alreadySold, ordered, held }
+        const said = { supplier, batchId: batchId ?? null, sold, onSale, noneSold, alreadySold, ordered, held }
         context.print(soldText(said), said)
       })
     })

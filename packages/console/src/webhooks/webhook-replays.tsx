@@ -1,4 +1,4 @@
-import { EVENT_TYPES } from '@dealer-esim/contract'
+import { EVENT_TYPES, type EventType } from '@dealer-esim/contract'
 import type { ReplayView } from '@dealer-esim/gateway/http/console/webhook-replays.ts'
 import { Button, Checkbox, Group, Progress, Stack, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
@@ -74,11 +74,11 @@ function StartReplay({ path, onClose }: { path: string; onClose(): void }) {
   const [outcomes, setOutcomes] = useState<string[]>(['DEAD', 'UNSENT'])
   const [types, setTypes] = useState<string[]>([...EVENT_TYPES])
   return (
-    <ChangeDialog
+    <ChangeDialog<StartedReplay>
       title={t.webhooks.replay}
       onClose={onClose}
       submit={t.webhooks.replayStart}
-      success={t.webhooks.replayStarted}
+      success={startedText}
       request={({ from = '', to }) => {
         const body = {
           from: momentOf(from).toISOString(),
@@ -114,4 +114,14 @@ function StartReplay({ path, onClose }: { path: string; onClose(): void }) {
       </Checkbox.Group>
     </ChangeDialog>
   )
+}
+
+interface StartedReplay {
+  unsubscribed: { notifyType: EventType; count: number }[]
+}
+
+function startedText({ unsubscribed }: StartedReplay): string {
+  if (unsubscribed.length === 0) return t.webhooks.replayStarted
+  const events = unsubscribed.map(({ notifyType, count }) => `${t.webhooks.types[notifyType]} (${count})`).join(', ')
+  return `${t.webhooks.replayStarted} ${formatMessage(t.webhooks.replayUnsubscribed, { events })}`
 }

@@ -202,6 +202,22 @@ test('hundreds of paused replays and a failing one do not delay another tenantâ€
   }
 })
 
+test('a replay leaves out events to which the endpoint is not subscribed, and says how many', async () => {
+  const tenant = await testbed.tenant({ callbackUrl: receiver.url, eventTypes: ['ORDER_PAID'] })
+  await testbed.record(tenant, 2, 'DELIVERY_UPDATED')
+  await inState(tenant, 'UNSENT', 2)
+  const { replayId, ...started } = await replay(tenant)
+  expect(started).toMatchObject({
+    ...{ matched: 0, notifyTypes: ['ORDER_PAID'] },
+    unsubscribed: [{ notifyType: 'DELIVERY_UPDATED', count: 2 }],
+  })
+  testbed.advance(1_000)
+  await step(tenant, replayId)
+  const done = await getReplay(testbed.deps.db, tenant.tenantId, replayId)
+  expect(done).toMatchObject({ replayState: 'DONE', replayed: 0 })
+  expect((await replay(tenant, { notifyTypes: ['ORDER_PAID'] })).unsubscribed).toEqual([])
+})
+
 test('a replay is refused without an endpoint, with an empty range or with too high a rate', async () => {
   const without = await testbed.tenant()
   await expect(replay(without)).rejects.toMatchObject({ code: 'NO_ENDPOINT' })

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { EventView } from '#webhooks/list-events.ts'
-import { eventText } from './webhook-text.ts'
+import type { Replay } from '#webhooks/replay/replay.ts'
+import { eventText, replayText } from './webhook-text.ts'
 
 const EVENT: EventView = {
   ...{ tenantId: 'T', clientName: 'Acme', notifyId: 'N', notifyType: 'BALANCE_LOW', orderNo: null, statuses: [] },
@@ -20,3 +21,21 @@ test.each([
     expect(text.split('\n').at(-1)).toBe(message)
   },
 )
+
+test('a replay that leaves out events says how many, and why', () => {
+  const replay: Replay = {
+    ...{ replayId: 'R', tenantId: 'T', replayState: 'RUNNING', from: new Date(0), to: new Date(1), ratePerS: 50 },
+    ...{ notifyTypes: ['ORDER_PAID'], outcomes: ['UNSENT'], matched: 2, replayed: 0, actor: 'cli:a' },
+    ...{ createdAt: new Date(0), finishedAt: null },
+  }
+  expect(replayText(replay)).not.toContain('Not sent')
+  const unsubscribed = [
+    { notifyType: 'BALANCE_LOW' as const, count: 1 },
+    { notifyType: 'ESIM_USAGE' as const, count: 3 },
+  ]
+  expect(
+    replayText({ ...replay, unsubscribed })
+      .split('\n')
+      .at(-1),
+  ).toMatch(/^Not sent +1 BALANCE_LOW, 3 ESIM_USAGE: the endpoint is not subscribed to them$/)
+})

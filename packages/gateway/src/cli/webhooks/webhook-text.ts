@@ -1,7 +1,7 @@
 import type { EndpointView } from '#webhooks/endpoint/endpoint.ts'
 import { WAITING_COUNTED } from '#webhooks/endpoint/endpoint.ts'
 import type { AttemptView, EventView } from '#webhooks/list-events.ts'
-import type { Replay } from '#webhooks/replay/replay.ts'
+import type { Replay, StartedReplay } from '#webhooks/replay/replay.ts'
 import { fields, table, timeText } from '../kernel/text-table.ts'
 
 export function endpointTable(endpoints: EndpointView[]): string {
@@ -83,7 +83,8 @@ function firstLine(text: string): string {
   return line.slice(0, LINE_SHOWN).replaceAll(/\p{Cc}/gu, ' ')
 }
 
-export function replayText(replay: Replay): string {
+export function replayText(replay: Replay & Partial<StartedReplay>): string {
+  const unsubscribed = (replay.unsubscribed ?? []).map(({ notifyType, count }) => `${count} ${notifyType}`)
   return fields([
     ['Replay', replay.replayId],
     ['State', replay.replayState],
@@ -92,6 +93,9 @@ export function replayText(replay: Replay): string {
     ['Types', replay.notifyTypes.join(', ')],
     ['Outcomes', replay.outcomes.join(', ')],
     ['Progress', `${replay.replayed} of ${replay.matched}, ${replay.ratePerS} per second`],
+    ...(unsubscribed.length === 0
+      ? []
+      : [['Not sent', `${unsubscribed.join(', ')}: the endpoint is not subscribed to them`] as [string, string]]),
   ])
 }
 

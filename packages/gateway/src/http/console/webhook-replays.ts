@@ -60,12 +60,16 @@ export const replayRoutes: Route[] = [
       },
       CLOSED,
     ),
-    answer: Type.Object({ replayId: Type.String(), matched: Type.Integer() }),
+    answer: Type.Object({
+      replayId: Type.String(),
+      matched: Type.Integer(),
+      unsubscribed: Type.Array(Type.Object({ notifyType: Type.Enum(EVENT_TYPES), count: Type.Integer() })),
+    }),
     async handle({ deps, by }, { params, body }) {
       const { from, to, ...filter } = body
       const range = { from: new Date(from), ...(to !== undefined && { to: new Date(to) }) }
-      const { replayId, matched } = await startReplay(deps, params.tenantId, { ...filter, ...range }, by)
-      return { replayId, matched }
+      const { replayId, matched, unsubscribed } = await startReplay(deps, params.tenantId, { ...filter, ...range }, by)
+      return { replayId, matched, unsubscribed }
     },
   }),
   route('POST /tenants/:tenantId/replays/:replayId/cancel', {

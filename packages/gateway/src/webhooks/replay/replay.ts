@@ -48,6 +48,11 @@ export interface Replay {
   finishedAt: Date | null
 }
 
+export interface StartedReplay extends Replay {
+  /** Events that are left out, because the endpoint is not subscribed to their types. */
+  unsubscribed: { notifyType: EventType; count: number }[]
+}
+
 export const REPLAY_RATE_DEFAULT_PER_S = 50
 export const REPLAY_RATE_MAX_PER_S = 1_000
 /** Counting stops at this number, because the count only shows progress. */
@@ -57,8 +62,8 @@ const RUNNING_MAX = 5
 
 /**
  * Starts a replay. Any node runs its steps (replay-step.ts). It survives restarts, and pauses while the endpoint is
- * disabled. Locks the tenant's row and not the endpoint's: counting may take seconds, and the sender locks the endpoint's
- * row.
+ * disabled. Events of types to which the endpoint is not subscribed now are left out. Locks the tenant's row and not the
+ * endpoint's: counting may take seconds, and the sender locks the endpoint's row.
  * @throws Refusal for an invalid range or rate, if no endpoint accepts the events, or if RUNNING_MAX replays are already
  * running
  */
@@ -67,7 +72,7 @@ export async function startReplay(
   tenantId: string,
   input: ReplayInput,
   by: By,
-): Promise<Replay> {
+): Promise<StartedReplay> {
   const now = new Date(deps.databaseClock.now())
   const { to = now, notifyTypes = EVENT_TYPES, outcomes = REPLAYED_BY_DEFAULT } = input
   const { ratePerS = REPLAY_RATE_DEFAULT_PER_S } = input
@@ -83,8 +88,13 @@ export async function startReplay(
   }
   const replayId = deps.ids.uuid()
   const [fromId, toId] = [firstUuidAt(from.getTime()), firstUuidAt(to.getTime())]
-  await deps.db.tx(async (tx) => {
-    await requireEndpoint(tx, tenantId, notifyTypes)
+  const matching = (types: readonly EventType[]) => sql`
+    (select e.notify_type from events e ${raw(DELIVERY_OF_EVENT)}
+     where e.tenant_id = ${tenantId} and e.notify_id >= ${fromId} and e.notify_id < ${toId}
+       and e.notify_type = any (${types}) and ${raw(STATE_OF_EVENT)} = any (${outcomes})
+     limit ${COUNTED_MAX}) matching`
+  const unsubscribed = await deps.db.tx(async (tx) => {
+    const sentTypes = await requireEndpoint(tx, tenantId, notifyTypes)
     // Concurrent starts for one tenant wait for each other, so that each counts earlier ones.
     await tx.query(sql`select from tenants where tenant_id = ${tenantId} for no key update`)
     const [running] = await tx.query<{ count: number }>(sql`
@@ -99,21 +109,22 @@ export async function startReplay(
     tx.send(sql`
       insert into webhook_replays (tenant_id, replay_id, notify_types, delivery_states, from_id, to_id, cursor_id,
                                    rate_per_s, matched, stepped_at, actor, created_at)
-      select ${tenantId}, ${replayId}, ${notifyTypes}, ${outcomes}, ${fromId}, ${toId}, ${fromId}, ${ratePerS},
+      select ${tenantId}, ${replayId}, ${sentTypes}, ${outcomes}, ${fromId}, ${toId}, ${fromId}, ${ratePerS},
              count(*), ${now}, ${by.actor}, ${now}
-      from (select from events e ${raw(DELIVERY_OF_EVENT)}
-            where e.tenant_id = ${tenantId} and e.notify_id >= ${fromId} and e.notify_id < ${toId}
-              and e.notify_type = any (${notifyTypes}) and ${raw(STATE_OF_EVENT)} = any (${outcomes})
-            limit ${COUNTED_MAX}) matching`)
+      from ${matching(sentTypes)}`)
     audit(tx, deps.ids, {
       tenantId,
       ...by,
       action: 'webhook.replay',
       subject: replayId,
-      after: { from, to, notifyTypes, outcomes, ratePerS },
+      after: { from, to, notifyTypes: sentTypes, outcomes, ratePerS },
     })
+    const otherTypes = notifyTypes.filter((type) => !sentTypes.includes(type))
+    if (otherTypes.length === 0) return []
+    return tx.query<StartedReplay['unsubscribed'][number]>(sql`
+      select notify_type, count(*)::integer as count from ${matching(otherTypes)} group by 1 order by 1`)
   })
-  return getReplay(deps.db, tenantId, replayId)
+  return { ...(await getReplay(deps.db, tenantId, replayId)), unsubscribed }
 }
 
 /** Cancels a replay. Events that it has already made due are still sent. @throws Refusal if no such replay is running */

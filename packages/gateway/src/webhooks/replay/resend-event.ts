@@ -40,8 +40,15 @@ export async function resendEvent(
   deps.wake.wake('webhooks')
 }
 
-/** @throws Refusal when the tenant has no endpoint that takes events of one of these types */
-export async function requireEndpoint(tx: Tx, tenantId: string, notifyTypes: readonly string[]): Promise<void> {
+/**
+ * @returns those of these types to which the tenant's endpoint is subscribed
+ * @throws Refusal when the tenant has no endpoint that takes events of one of them
+ */
+export async function requireEndpoint<Type extends string>(
+  tx: Tx,
+  tenantId: string,
+  notifyTypes: readonly Type[],
+): Promise<Type[]> {
   const [endpoint] = await tx.query<{ enabled: boolean; eventTypes: string[] }>(sql`
     select enabled, event_types from webhook_endpoints
     where tenant_id = ${tenantId} and callback_url is not null`)
@@ -51,7 +58,9 @@ export async function requireEndpoint(tx: Tx, tenantId: string, notifyTypes: rea
   if (!endpoint.enabled) {
     throw new Refusal(409, 'ENDPOINT_DISABLED', 'The callback URL is disabled. Enable it, then send the events again.')
   }
-  if (!notifyTypes.some((type) => endpoint.eventTypes.includes(type))) {
+  const subscribed = notifyTypes.filter((type) => endpoint.eventTypes.includes(type))
+  if (subscribed.length === 0) {
     throw new Refusal(409, 'NOT_SUBSCRIBED', `The endpoint is not subscribed to ${notifyTypes.join(' and ')} events.`)
   }
+  return subscribed
 }

@@ -5,7 +5,7 @@ import { type AuditEntry, audit, type By, byPerson } from '#platform/audit/audit
 import { createConfirmation } from '../confirmation.ts'
 import { checkPasswordRules, hashPassword } from '../password.ts'
 import { checkPasswordChosen, lockUnchanged, type Person } from '../person.ts'
-import { confirmSecondFactor, removeAuthenticator, setUpSecondFactor } from '../second-factor/authenticator.ts'
+import { confirmSecondFactor, removeAuthenticator } from '../second-factor/authenticator.ts'
 import { deleteRecoveryCodes } from '../second-factor/recovery-codes.ts'
 import { checkSecondFactorLeft } from '../second-factor/required-factor.ts'
 import { endSession, endSessions, notSignedIn } from '../session.ts'
@@ -40,17 +40,6 @@ export async function confirmByPassword(
   return { confirmation: createConfirmation(deps, person, credentials.sessionId) }
 }
 
-/** Not audited: the second factor takes effect only in `confirmOwnSecondFactor`. */
-export async function setUpOwnSecondFactor(
-  deps: SignInDeps,
-  person: Person,
-  confirmation: Reauthentication,
-  { address }: Required<By>,
-): Promise<{ secret: string; uri: string }> {
-  await reauthenticate(deps, person, { ...confirmation, address })
-  return deps.db.tx((tx) => setUpSecondFactor(tx, deps, person.personId))
-}
-
 export function confirmOwnSecondFactor(
   deps: SignInDeps,
   person: Person,
@@ -62,14 +51,8 @@ export function confirmOwnSecondFactor(
   )
 }
 
-export async function removeOwnSecondFactor(
-  deps: SignInDeps,
-  person: Person,
-  confirmation: Reauthentication,
-  by: Required<By>,
-): Promise<void> {
-  await reauthenticate(deps, person, { ...confirmation, address: by.address })
-  await changeAccount(deps, person, { action: 'person.remove_second_factor' }, by, (tx, locked) => {
+export function removeOwnSecondFactor(deps: SignInDeps, person: Person, by: By): Promise<void> {
+  return changeAccount(deps, person, { action: 'person.remove_second_factor' }, by, (tx, locked) => {
     checkSecondFactorLeft(locked, { authenticator: false, passkeys: locked.hasPasskey ? 1 : 0 })
     removeAuthenticator(tx, person.personId)
     if (!locked.hasPasskey) deleteRecoveryCodes(tx, person.personId)
@@ -96,20 +79,12 @@ export function muteAlerts(deps: SignInDeps, person: Person, kinds: readonly str
   })
 }
 
-/** Requires the password, because a token outlives the session: a stolen session must not lead to permanent access. */
-export async function createOwnToken(
+export function createOwnToken(
   deps: SignInDeps,
   person: Person,
-  {
-    password,
-    code,
-    confirmation,
-    sessionId,
-    ...input
-  }: Reauthentication & { name: string; scope: AccessScope; days: number | null },
-  by: Required<By>,
+  input: { name: string; scope: AccessScope; days: number | null },
+  by: By,
 ): Promise<{ tokenId: string; token: string }> {
-  await reauthenticate(deps, person, { password, code, confirmation, sessionId, address: by.address })
   return changeAccount(deps, person, { action: 'person.make_token', after: input }, by, (tx) =>
     createAccessToken(tx, deps.ids, person.personId, input),
   )

@@ -7,7 +7,7 @@ import { createChallenge, deadChallenge, isChallenge, spendChallenge } from '../
 import type { Person } from '../person.ts'
 import { deleteRecoveryCodes, ensureRecoveryCodes } from '../second-factor/recovery-codes.ts'
 import { checkSecondFactorLeft } from '../second-factor/required-factor.ts'
-import { type Reauthentication, reauthenticate, type SignInDeps } from '../sign-in.ts'
+import type { SignInDeps } from '../sign-in.ts'
 import { deletePasskey, insertPasskey, listCredentials, listPasskeys, PASSKEYS_MAX, renamePasskey } from './passkey.ts'
 import type { RelyingParty } from './relying-party.ts'
 import { challengeBytes, refusedPasskey } from './verify-passkey.ts'
@@ -19,18 +19,13 @@ interface Registrant {
   address: string
 }
 
-/**
- * Starts registering a passkey. This requires the person to be confirmed, because a passkey signs in permanently.
- * @throws Refusal TOO_MANY_PASSKEYS, and those of reauthentication
- */
+/** Starts registering a passkey. @throws Refusal TOO_MANY_PASSKEYS */
 export async function startRegistration(
   deps: SignInDeps,
   relyingParty: RelyingParty,
   registrant: Registrant,
-  confirmation: Omit<Reauthentication, 'sessionId'>,
 ): Promise<PublicKeyCredentialCreationOptionsJSON> {
-  const { person, sessionId, address } = registrant
-  await reauthenticate(deps, person, { ...confirmation, sessionId, address })
+  const { person } = registrant
   const existing = await listCredentials(deps.db, person.personId)
   if (existing.length >= PASSKEYS_MAX)
     throw new Refusal(422, 'TOO_MANY_PASSKEYS', `You have ${PASSKEYS_MAX} passkeys, the maximum. Remove one first.`)
@@ -88,15 +83,8 @@ export function renameOwnPasskey(deps: SignInDeps, person: Person, passkeyId: st
 }
 
 /** Removes a passkey; if it is the last second factor, also the recovery codes. @throws Refusal SECOND_FACTOR_NEEDED */
-export async function removeOwnPasskey(
-  deps: SignInDeps,
-  person: Person,
-  passkeyId: string,
-  confirmation: Reauthentication,
-  by: Required<By>,
-): Promise<void> {
-  await reauthenticate(deps, person, { ...confirmation, address: by.address })
-  await changeAccount(deps, person, { action: 'person.remove_passkey' }, by, async (tx, locked) => {
+export function removeOwnPasskey(deps: SignInDeps, person: Person, passkeyId: string, by: By): Promise<void> {
+  return changeAccount(deps, person, { action: 'person.remove_passkey' }, by, async (tx, locked) => {
     if (!(await deletePasskey(tx, person.personId, passkeyId))) throw notFound('passkey')
     const { length: passkeys } = await listPasskeys(tx, person.personId)
     checkSecondFactorLeft(locked, { authenticator: locked.totpConfirmed, passkeys })

@@ -23,7 +23,7 @@ export function confirmedRoute<
   }
   return route(at, {
     ...declaration,
-    sessionOnly: true,
+    sessionOnly: declaration.access !== 'session',
     ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
     body: Type.Object({ ...reauthentication, ...declaration.body?.properties }, CLOSED),
     handle,

@@ -13,8 +13,8 @@ import {
   muteAlerts,
   removeOwnSecondFactor,
   renameSelf,
-  setUpOwnSecondFactor,
 } from '#people/account/own-account.ts'
+import { setUpSecondFactor } from '#people/second-factor/authenticator.ts'
 import { listSessions } from '#people/session.ts'
 import { type Route, route } from '../kernel/route.ts'
 import {
@@ -28,6 +28,7 @@ import {
   typedCode,
   uuid,
 } from '../kernel/route-schemas.ts'
+import { confirmedRoute } from './confirmed-route.ts'
 import { sessionCredential } from './sign-in.ts'
 
 const TOKEN_LIFETIME_MAX_DAYS = 366
@@ -95,17 +96,15 @@ const passwordRoutes: Route[] = [
 ]
 
 const secondFactorRoutes: Route[] = [
-  route('POST /account/second-factor', {
+  confirmedRoute('POST /account/second-factor', {
     access: 'session',
     testMode: 'SAME',
     duringSetUp: true,
     summary: 'Start to set up an authenticator',
-    body: Type.Object(reauthentication, CLOSED),
     answer: Type.Object({ secret: Type.String(), uri: Type.String(), qr: Type.String({ description: 'SVG' }) }),
-    ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
-    async handle({ deps, person, signedIn, by }, { body }) {
-      const { sessionId } = sessionCredential(signedIn)
-      const secondFactor = await setUpOwnSecondFactor(deps, person, { ...body, sessionId }, by)
+    async handle({ deps, person }) {
+      // Not audited: it takes effect only once it is confirmed.
+      const secondFactor = await deps.db.tx((tx) => setUpSecondFactor(tx, deps, person.personId))
       return { ...secondFactor, qr: encodeQR(secondFactor.uri, 'svg') }
     },
   }),
@@ -119,16 +118,11 @@ const secondFactorRoutes: Route[] = [
     ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
     handle: ({ deps, person, by }, { body }) => confirmOwnSecondFactor(deps, person, body.code, by),
   }),
-  route('POST /account/second-factor/remove', {
+  confirmedRoute('POST /account/second-factor/remove', {
     access: 'session',
     testMode: 'SAME',
     summary: 'Turn the authenticator off',
-    body: Type.Object(reauthentication, CLOSED),
-    ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
-    async handle({ deps, person, signedIn, by }, { body }) {
-      const { sessionId } = sessionCredential(signedIn)
-      await removeOwnSecondFactor(deps, person, { ...body, sessionId }, by)
-    },
+    handle: ({ deps, person, by }) => removeOwnSecondFactor(deps, person, by),
   }),
 ]
 
@@ -189,25 +183,18 @@ const tokenRoutes: Route[] = [
       return { tokens: await listAccessTokens(deps.db, person.personId) }
     },
   }),
-  route('POST /account/tokens', {
+  // A token outlives the session: a stolen session must not lead to permanent access.
+  confirmedRoute('POST /account/tokens', {
     access: 'session',
     testMode: 'SAME',
     summary: 'Create an access token. Requires the password. The text is returned only here',
-    body: Type.Object(
-      {
-        ...reauthentication,
-        name: line(100),
-        scope: Type.Enum(['READ', 'WRITE']),
-        days: nullable(Type.Integer({ minimum: 1, maximum: TOKEN_LIFETIME_MAX_DAYS })),
-      },
-      CLOSED,
-    ),
+    body: Type.Object({
+      name: line(100),
+      scope: Type.Enum(['READ', 'WRITE']),
+      days: nullable(Type.Integer({ minimum: 1, maximum: TOKEN_LIFETIME_MAX_DAYS })),
+    }),
     answer: Type.Object({ tokenId: Type.String(), token: Type.String() }),
-    ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
-    handle({ deps, person, signedIn, by }, { body }) {
-      const { sessionId } = sessionCredential(signedIn)
-      return createOwnToken(deps, person, { ...body, sessionId }, by)
-    },
+    handle: ({ deps, person, by }, { body }) => createOwnToken(deps, person, body, by),
   }),
   route('DELETE /account/tokens/:tokenId', {
     access: 'session',

@@ -18,15 +18,8 @@ import {
 } from '#people/passkeys/register-passkey.ts'
 import { type RelyingParty, relyingPartyOf } from '#people/passkeys/relying-party.ts'
 import { type ConsoleDeps, type Context, publicRoute, type Route, route } from '../kernel/route.ts'
-import {
-  CLOSED,
-  line,
-  nullable,
-  REAUTHENTICATIONS_PER_MINUTE,
-  reauthentication,
-  time,
-  uuid,
-} from '../kernel/route-schemas.ts'
+import { CLOSED, line, nullable, REAUTHENTICATIONS_PER_MINUTE, time, uuid } from '../kernel/route-schemas.ts'
+import { confirmedRoute } from './confirmed-route.ts'
 import { me } from './me.ts'
 import { answerSignedIn, flowOf, sessionCredential } from './sign-in.ts'
 
@@ -145,17 +138,16 @@ const ownRoutes: Route[] = [
       return { passkeys: await listPasskeys(deps.db, person.personId) }
     },
   }),
-  route('POST /account/passkeys/request', {
+  // A passkey signs in permanently: a session must not be enough to add one.
+  confirmedRoute('POST /account/passkeys/request', {
     access: 'session',
     testMode: 'SAME',
     duringSetUp: true,
     summary: 'Start to register a passkey. Requires the password',
-    body: Type.Object(reauthentication, CLOSED),
     answer: options,
-    ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
-    async handle(context, { body }) {
+    async handle(context) {
       const { deps } = context
-      return { options: await startRegistration(deps, getRelyingParty(deps), registrantOf(context), body) }
+      return { options: await startRegistration(deps, getRelyingParty(deps), registrantOf(context)) }
     },
   }),
   route('POST /account/passkeys', {
@@ -184,17 +176,12 @@ const ownRoutes: Route[] = [
     body: Type.Object({ name: line(60) }, CLOSED),
     handle: ({ deps, person, by }, { params, body }) => renameOwnPasskey(deps, person, params.passkeyId, body.name, by),
   }),
-  route('POST /account/passkeys/:passkeyId/remove', {
+  confirmedRoute('POST /account/passkeys/:passkeyId/remove', {
     access: 'session',
     testMode: 'SAME',
     summary: 'Remove a passkey. Requires the password',
     params,
-    body: Type.Object(reauthentication, CLOSED),
-    ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
-    async handle({ deps, person, signedIn, by }, { params, body }) {
-      const { sessionId } = sessionCredential(signedIn)
-      await removeOwnPasskey(deps, person, params.passkeyId, { ...body, sessionId }, by)
-    },
+    handle: ({ deps, person, by }, { params }) => removeOwnPasskey(deps, person, params.passkeyId, by),
   }),
 ]
 

@@ -15,8 +15,8 @@ type Row = { cell: string; consoleUrl: string | null; fault: string | null; figu
 
 /** The figures of every cell, and their sums, for an operator of several cells. */
 export function CellsPage() {
-  const { data, isFetching, error, refetch } = useApi<Cells>('/cells', {}, { refreshMs: 60_000 })
-  const missing = data?.cells.filter(({ summary }) => summary === null).length ?? 0
+  const list = useApi<Cells>('/cells', {}, { refreshMs: 60_000 })
+  const missing = list.data?.cells.filter(({ summary }) => summary === null).length ?? 0
   return (
     <Page title={t.cells.title} description={t.cells.text}>
       {missing > 0 && (
@@ -26,10 +26,8 @@ export function CellsPage() {
       )}
       <List<Row>
         label={t.cells.title}
-        rows={data && rowsOf(data)}
-        loading={isFetching}
-        error={error}
-        retry={refetch}
+        rows={list.data && rowsOf(list.data)}
+        query={list}
         idOf={(row) => (row.isTotal ? '' : row.cell)}
         empty={{ title: t.cells.none, text: t.cells.noneText }}
         columns={[

@@ -184,7 +184,7 @@ function Sample({ rows, error = null }: { rows: Line[] | undefined; error?: Erro
     <List<Line>
       label={texts.rows}
       rows={rows}
-      error={error}
+      query={{ error }}
       idOf={({ tone }) => tone}
       empty={{ title: texts.noRows, text: texts.sentence }}
       columns={[

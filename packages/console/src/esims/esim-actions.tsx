@@ -149,8 +149,7 @@ export function ActionHistory({ path }: { path: string }) {
       <List<EsimActionRow>
         label={t.esims.history}
         rows={list.data?.actions}
-        error={list.error}
-        retry={list.refetch}
+        query={{ error: list.error, refetch: list.refetch }}
         idOf={(row) => row.actionNo}
         empty={{ title: t.esims.noActions }}
         columns={[

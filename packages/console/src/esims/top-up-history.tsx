@@ -21,8 +21,7 @@ export function TopUpHistory({ tenantId, profileId }: { tenantId: string; profil
       <List<EsimTopUp>
         label={t.esims.topUps}
         rows={list.data?.topUps}
-        error={list.error}
-        retry={list.refetch}
+        query={{ error: list.error, refetch: list.refetch }}
         idOf={(row) => row.orderNo}
         to={(row) => `/tenants/${tenantId}/orders/${row.orderNo}`}
         empty={{ title: t.esims.noTopUps }}

@@ -2,7 +2,7 @@ import type { RecoveryView } from '@dealer-esim/gateway/http/console/operations/
 import { Button, Group, Text } from '@mantine/core'
 import { actionsColumn, countColumn, moneyColumn, RowButton, timeColumn, valueColumn } from '#parts/list-columns.tsx'
 import { Card } from '#parts/page.tsx'
-import { type Column, List } from '#parts/record-list.tsx'
+import { type Column, List, type ListQuery } from '#parts/record-list.tsx'
 import { Hint } from '#parts/values.tsx'
 import { t } from '#strings/page-texts.ts'
 import { formatMessage } from '#strings/strings.ts'
@@ -10,24 +10,18 @@ import type { Doing, Part } from './recovery-dialogs.tsx'
 
 type Act = ((doing: Doing) => void) | undefined
 
-interface ListState {
-  loading: boolean
-  error: Error | null
-  retry(): unknown
-}
-
 interface SectionsProps<Name extends keyof RecoveryView> {
-  listProps: ListState
+  query: ListQuery
   rows: Part<Name>[] | undefined
 }
 
 /** act: opens the dialog of what is done about a row; undefined: the person may only look. */
 type ActingProps<Name extends keyof RecoveryView> = SectionsProps<Name> & { act: Act }
 
-export function Suppliers({ listProps, rows, act }: ActingProps<'suppliers'>) {
+export function Suppliers({ query, rows, act }: ActingProps<'suppliers'>) {
   return (
     <Section<Part<'suppliers'>>
-      {...{ listProps, part: t.recovery.suppliers, rows: rows, idOf: (row) => row.supplier }}
+      {...{ query, part: t.recovery.suppliers, rows: rows, idOf: (row) => row.supplier }}
       columns={[
         valueColumn('supplier', t.orders.supplier, (row) => row.supplier),
         valueColumn('state', t.recovery.state, (row) => row.evidence ?? supplierState(row), { wraps: true }),
@@ -51,10 +45,10 @@ function supplierState({ state, unreadable }: Part<'suppliers'>): string {
     : t.recovery.states[state]
 }
 
-export function OpenOrders({ listProps, rows }: SectionsProps<'openOrders'>) {
+export function OpenOrders({ query, rows }: SectionsProps<'openOrders'>) {
   return (
     <Section<Part<'openOrders'>>
-      {...{ listProps, part: t.recovery.ours, rows: rows, idOf: (row) => row.orderNo }}
+      {...{ query, part: t.recovery.ours, rows: rows, idOf: (row) => row.orderNo }}
       to={(row) => `/tenants/${row.tenantId}/orders/${row.orderNo}`}
       columns={[
         valueColumn('orderNo', t.esims.order, (row) => row.orderNo),
@@ -64,10 +58,10 @@ export function OpenOrders({ listProps, rows }: SectionsProps<'openOrders'>) {
   )
 }
 
-export function OpenActions({ listProps, rows }: SectionsProps<'openActions'>) {
+export function OpenActions({ query, rows }: SectionsProps<'openActions'>) {
   return (
     <Section<Part<'openActions'>>
-      {...{ listProps, part: t.recovery.actions, rows: rows, idOf: (row) => row.actionNo }}
+      {...{ query, part: t.recovery.actions, rows: rows, idOf: (row) => row.actionNo }}
       to={(row) => `/tenants/${row.tenantId}/profiles/${row.profileId}`}
       columns={[
         { accessor: 'iccid', title: t.esims.iccid, cellsClassName: 'mono' },
@@ -78,11 +72,11 @@ export function OpenActions({ listProps, rows }: SectionsProps<'openActions'>) {
   )
 }
 
-export function Theirs({ listProps, rows, act }: ActingProps<'theirs'>) {
+export function Theirs({ query, rows, act }: ActingProps<'theirs'>) {
   return (
     <Section<Part<'theirs'>>
       {...{
-        listProps,
+        query,
         part: t.recovery.theirs,
         rows: rows,
         idOf: (row) => `${row.supplier} ${row.key} ${row.iccid}`,
@@ -107,10 +101,10 @@ export function Theirs({ listProps, rows, act }: ActingProps<'theirs'>) {
   )
 }
 
-export function Transactions({ listProps, rows, act }: ActingProps<'transactions'>) {
+export function Transactions({ query, rows, act }: ActingProps<'transactions'>) {
   return (
     <Section<Part<'transactions'>>
-      {...{ listProps, part: t.recovery.transactions, rows: rows }}
+      {...{ query, part: t.recovery.transactions, rows: rows }}
       idOf={(row) => `${row.tenantId} ${row.transactionId}`}
       to={(row) => `/tenants/${row.tenantId}`}
       columns={[
@@ -134,10 +128,10 @@ export function Transactions({ listProps, rows, act }: ActingProps<'transactions
 }
 
 /** What dealers owe for orders that were sold before the restore. */
-export function Debits({ listProps, rows }: SectionsProps<'debits'>) {
+export function Debits({ query, rows }: SectionsProps<'debits'>) {
   return (
     <Section<Part<'debits'>>
-      {...{ listProps, part: t.recovery.debits, rows: rows, idOf: (row) => `${row.tenantId} ${row.transactionId}` }}
+      {...{ query, part: t.recovery.debits, rows: rows, idOf: (row) => `${row.tenantId} ${row.transactionId}` }}
       to={(row) => `/tenants/${row.tenantId}`}
       columns={[
         valueColumn('clientName', t.recovery.dealer, (row) => row.clientName),
@@ -150,10 +144,10 @@ export function Debits({ listProps, rows }: SectionsProps<'debits'>) {
   )
 }
 
-export function Batches({ listProps, rows, act }: ActingProps<'batches'>) {
+export function Batches({ query, rows, act }: ActingProps<'batches'>) {
   return (
     <Section<Part<'batches'>>
-      {...{ listProps, part: t.recovery.batches, rows: rows, idOf: (row) => row.batchId }}
+      {...{ query, part: t.recovery.batches, rows: rows, idOf: (row) => row.batchId }}
       columns={[
         valueColumn('batchName', t.recovery.batch, (row) => row.batchName),
         valueColumn('supplier', t.orders.supplier, (row) => row.supplier),
@@ -173,10 +167,10 @@ export function Batches({ listProps, rows, act }: ActingProps<'batches'>) {
   )
 }
 
-export function Dealers({ listProps, rows, act, doubts }: ActingProps<'dealers'> & { doubts: string[] }) {
+export function Dealers({ query, rows, act, doubts }: ActingProps<'dealers'> & { doubts: string[] }) {
   return (
     <Section<Part<'dealers'>>
-      {...{ listProps, part: t.recovery.dealers, rows: rows, idOf: (row) => row.tenantId }}
+      {...{ query, part: t.recovery.dealers, rows: rows, idOf: (row) => row.tenantId }}
       to={(row) => `/tenants/${row.tenantId}`}
       columns={[
         valueColumn('clientName', t.recovery.dealer, (row) => row.clientName),
@@ -212,7 +206,7 @@ export function Dealers({ listProps, rows, act, doubts }: ActingProps<'dealers'>
 }
 
 interface SectionProps<Row> {
-  listProps: ListState
+  query: ListQuery
   part: { title: string; text: string; empty: string }
   rows: Row[] | undefined
   idOf(row: Row): string
@@ -221,12 +215,12 @@ interface SectionProps<Row> {
 }
 
 /** A part of the report, with what to do about it. */
-function Section<Row>({ listProps, part, rows, ...list }: SectionProps<Row>) {
+function Section<Row>({ part, ...list }: SectionProps<Row>) {
   return (
     <div data-tasks>
       <Card title={part.title}>
         <Hint>{part.text}</Hint>
-        <List<Row> label={part.title} rows={rows} empty={{ title: part.empty }} {...listProps} {...list} />
+        <List<Row> label={part.title} empty={{ title: part.empty }} {...list} />
       </Card>
     </div>
   )
@@ -252,11 +246,11 @@ export function Credits({ recovery, act }: { recovery: NonNullable<RecoveryView[
 }
 
 /** Doubts with which dealers were released: they stay after the recovery. */
-export function Accepted({ listProps, rows }: { listProps: ListState; rows: Part<'accepted'>[] }) {
+export function Accepted({ query, rows }: { query: ListQuery; rows: Part<'accepted'>[] }) {
   const part = { title: t.recovery.acceptedTitle, text: t.recovery.acceptedText, empty: t.recovery.none }
   return (
     <Section<Part<'accepted'>>
-      {...{ listProps, part, rows, idOf: (row) => `${row.acceptedAt} ${row.tenantIds?.join() ?? ''}` }}
+      {...{ query, part, rows, idOf: (row) => `${row.acceptedAt} ${row.tenantIds?.join() ?? ''}` }}
       columns={[
         timeColumn('acceptedAt', t.recovery.at),
         valueColumn('tenantIds', t.recovery.dealers.title, (row) =>

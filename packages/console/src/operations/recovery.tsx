@@ -24,13 +24,13 @@ import {
 
 /** After a restore: ours, theirs, in doubt, what an operator does about each, and the release of dealers. */
 export function RecoveryPage() {
-  const { data, isFetching, error, refetch } = useApi<RecoveryView>('/recovery')
+  const query = useApi<RecoveryView>('/recovery')
+  const { data } = query
   const [doing, setDoing] = useState<Doing>()
   const act = isOperatorAdmin(useSession()) ? setDoing : undefined
   const recovery = data?.recovery
   /** What is held stays so after the recovery. The rest is reported only during one. */
   const isOver = recovery === null
-  const listProps = { loading: isFetching, error, retry: refetch }
   return (
     <Page
       title={t.recovery.title}
@@ -54,16 +54,16 @@ export function RecoveryPage() {
         </Alert>
       )}
       {data && data.omitted > 0 && <Hint>{formatMessage(t.recovery.omitted, { omitted: data.omitted })}</Hint>}
-      {!isOver && <Suppliers {...{ listProps, act }} rows={data?.suppliers} />}
-      {!isOver && <OpenOrders listProps={listProps} rows={data?.openOrders} />}
-      <OpenActions listProps={listProps} rows={data?.openActions} />
-      {!isOver && <Theirs {...{ listProps, act }} rows={data?.theirs} />}
-      <Transactions {...{ listProps, act }} rows={data?.transactions} />
-      <Debits listProps={listProps} rows={data?.debits} />
-      <Batches {...{ listProps, act }} rows={data?.batches} />
+      {!isOver && <Suppliers {...{ query, act }} rows={data?.suppliers} />}
+      {!isOver && <OpenOrders query={query} rows={data?.openOrders} />}
+      <OpenActions query={query} rows={data?.openActions} />
+      {!isOver && <Theirs {...{ query, act }} rows={data?.theirs} />}
+      <Transactions {...{ query, act }} rows={data?.transactions} />
+      <Debits query={query} rows={data?.debits} />
+      <Batches {...{ query, act }} rows={data?.batches} />
       {recovery && <Credits recovery={recovery} act={act} />}
-      {!isOver && <Dealers {...{ listProps, act }} rows={data?.dealers} doubts={data?.doubts ?? []} />}
-      {data && data.accepted.length > 0 && <Accepted {...{ listProps, rows: data.accepted }} />}
+      {!isOver && <Dealers {...{ query, act }} rows={data?.dealers} doubts={data?.doubts ?? []} />}
+      {data && data.accepted.length > 0 && <Accepted {...{ query, rows: data.accepted }} />}
       {doing && <RecoveryDialog doing={doing} onClose={() => setDoing(undefined)} />}
     </Page>
   )

@@ -47,6 +47,13 @@ export interface Column<Row> {
 /** Shown where there is no value. */
 const NONE = '–'
 
+/** A list that shows no spinner while it is read again leaves out `isFetching`. */
+export interface ListQuery {
+  isFetching?: boolean
+  error: Error | null
+  refetch?(): unknown
+}
+
 interface ListProps<Row> {
   /** The table's name for screen readers. */
   label: string
@@ -59,9 +66,9 @@ interface ListProps<Row> {
   rows?: Row[] | undefined
   columns: Column<Row>[]
   idOf(row: Row): string
+  /** Where `rows` come from. */
+  query?: ListQuery
   loading?: boolean
-  error?: Error | null
-  retry?: () => unknown
   /** The row's page. The first cell links to it, so the keyboard and "open in a new tab" work. */
   to?: (row: Row) => string
   /** Opens the row on this page instead. */
@@ -79,15 +86,16 @@ interface ListProps<Row> {
 
 /** Every list of the console: a table with one-line rows, which are condensed on a phone. The current page is in the URL. */
 export function List<Row>(props: ListProps<Row>) {
-  const { list, columns, empty, search, filters: choices = [], views = [] } = props
-  const { rows, error, retry } = list ?? props
+  const { list, query, columns, empty, search, filters: choices = [], views = [] } = props
+  const { rows } = list ?? props
+  const error = (list ?? query)?.error
   const local = useLocalSorting(list ? undefined : rows, props.name !== undefined)
   const sorting = useServerSorting(list) ?? local.sorting
   const [filters] = useFilters()
   const [density] = useDensity()
   const ordered = local.sorted ?? rows
   useNeighbours(props.name && props.to && ordered?.map(props.to))
-  if (error && !rows) return <LoadError error={error} retry={retry} />
+  if (error && !rows) return <LoadError error={error} retry={list?.retry ?? query?.refetch} />
   const chosen = props.name === undefined ? undefined : filters.columns?.split(',')
   const shown = columns.filter(
     (column, index) =>
@@ -138,7 +146,7 @@ function Nothing<Row>({ list, empty }: { list: ServerList<Row> | undefined; empt
 
 function Rows<Row>(props: ListProps<Row> & { sorting: Sorting }) {
   const { rows, columns, sorting, list } = props
-  const isLoading = (list?.loading ?? props.loading ?? false) && rows !== undefined
+  const isLoading = (list?.loading ?? props.query?.isFetching ?? props.loading ?? false) && rows !== undefined
   const widths = columns.map(widthOf)
   const whole = widths.reduce((sum, width) => sum + width, 0)
   const currencies = columns.map((column) => commonCurrency(column, rows))

@@ -43,7 +43,7 @@ export function DealerPeople() {
 export function PeopleList({ tenantId }: { tenantId: string | null }) {
   const me = useSession()
   const canManage = tenantId === null ? isOperatorAdmin(me) : canAdminister(me)
-  const { data, isFetching, error, refetch } = useApi<{ people: PersonRow[] }>('/people', { tenantId })
+  const list = useApi<{ people: PersonRow[] }>('/people', { tenantId })
   const [open, setOpen] = useState<OpenDialog>()
   return (
     <Stack>
@@ -56,10 +56,8 @@ export function PeopleList({ tenantId }: { tenantId: string | null }) {
         label={t.people.title}
         csv={{ path: '/people', query: { tenantId } }}
         name="people"
-        rows={data?.people}
-        loading={isFetching}
-        error={error}
-        retry={refetch}
+        rows={list.data?.people}
+        query={list}
         idOf={(row) => row.personId}
         empty={{ title: t.people.none, text: t.people.noneText }}
         columns={[

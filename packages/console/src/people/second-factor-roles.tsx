@@ -18,17 +18,15 @@ interface RoleRow {
 /** The roles whose people must have a second factor. Only an operator administrator changes them. */
 export function SecondFactorRoles() {
   const me = useSession()
-  const { data, isFetching, error, refetch } = useApi<{ roles: RoleRow[] }>('/second-factors')
+  const list = useApi<{ roles: RoleRow[] }>('/second-factors')
   const [changing, setChanging] = useState<RoleRow>()
   return (
     <Card title={t.people.required}>
       <Hint>{t.people.requiredText}</Hint>
       <List<RoleRow>
         label={t.people.required}
-        rows={data?.roles}
-        loading={isFetching}
-        error={error}
-        retry={refetch}
+        rows={list.data?.roles}
+        query={list}
         idOf={(row) => row.role}
         empty={{ title: t.people.required }}
         columns={[

@@ -44,9 +44,7 @@ function Plans() {
       csv={{ path: '/price-plans' }}
       name="price-plans"
       rows={list.data?.plans}
-      loading={list.isFetching}
-      error={list.error}
-      retry={list.refetch}
+      query={list}
       idOf={(row) => row.planName}
       to={(row) => planPath(row.planName)}
       empty={{ title: t.prices.noPlans, text: t.prices.noPlansText }}
@@ -74,9 +72,7 @@ function Groups() {
       csv={{ path: '/price-groups' }}
       name="price-groups"
       rows={list.data?.groups}
-      loading={list.isFetching}
-      error={list.error}
-      retry={list.refetch}
+      query={list}
       idOf={(row) => row.groupName}
       to={(row) => groupPath(row.groupName)}
       empty={{ title: t.prices.noGroups, text: t.prices.noGroupsText }}

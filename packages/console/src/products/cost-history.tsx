@@ -35,9 +35,7 @@ export function CostHistory({ product, onClose }: { product: SupplierProductRow;
         <List<Cost>
           label={t.products.costs}
           rows={list.data?.costs}
-          loading={list.isFetching}
-          error={list.error}
-          retry={list.refetch}
+          query={list}
           idOf={(row) => row.since}
           empty={{ title: t.products.notListed }}
           columns={[

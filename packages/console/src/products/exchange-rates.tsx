@@ -34,7 +34,7 @@ export function ExchangeRates() {
           label={t.exchangeRates.title}
           csv={{ path: '/exchange-rates' }}
           rows={list.data.rates}
-          loading={list.isFetching}
+          query={list}
           idOf={pairOf}
           empty={{ title: t.exchangeRates.title }}
           columns={[

@@ -41,9 +41,7 @@ export function SaleRulesPage() {
         csv={{ path: '/sale-rules' }}
         name="sale-rules"
         rows={list.data?.rules}
-        loading={list.isFetching}
-        error={list.error}
-        retry={list.refetch}
+        query={list}
         idOf={(row) => row.ruleName}
         to={(row) => rulePath(row.ruleName)}
         empty={{ title: t.saleRules.none, text: t.saleRules.noneText, action: add }}

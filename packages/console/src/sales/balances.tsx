@@ -25,9 +25,7 @@ export function Balances() {
         csv={{ path: '/sales/balances' }}
         name="balances"
         rows={list.data?.balances}
-        loading={list.isFetching}
-        error={list.error}
-        retry={list.refetch}
+        query={list}
         idOf={(row) => row.tenantId}
         to={(row) => `/tenants/${row.tenantId}`}
         empty={{ title: t.dealers.none, text: t.dealers.noneText }}

@@ -32,9 +32,7 @@ export function StockCodesPage() {
         <List<StockCodeRow>
           label={t.stock.find}
           rows={list.data?.codes}
-          loading={list.isFetching}
-          error={list.error}
-          retry={list.refetch}
+          query={list}
           idOf={(row) => row.codeId}
           empty={{ title: t.stock.noCode, text: t.stock.noCodeText }}
           columns={[

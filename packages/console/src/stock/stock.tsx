@@ -34,9 +34,7 @@ export function StockPage() {
         csv={{ path: '/stock' }}
         name="stock"
         rows={list.data?.levels}
-        loading={list.isFetching}
-        error={list.error}
-        retry={list.refetch}
+        query={list}
         idOf={(row) => `${row.supplier} ${row.productCode}`}
         empty={{ title: t.stock.noStock, text: t.stock.noStockText, action: importButton }}
         columns={[

@@ -64,8 +64,7 @@ function Months({ month }: { month: string }) {
         label={t.supplierReports.months}
         rows={data?.months}
         csv={{ path: `${BASE}/months`, query: { month } }}
-        error={error}
-        retry={refetch}
+        query={{ error, refetch }}
         idOf={(row) => [row.supplier, row.currencyCode, row.costCurrency].join(' ')}
         empty={{ title: t.supplierReports.noOrders }}
         columns={[
@@ -107,8 +106,7 @@ function Discrepancies({ month }: { month: string }) {
         label={t.supplierReports.discrepancies}
         rows={data?.discrepancies}
         csv={{ path: `${BASE}/discrepancies`, query: { month } }}
-        error={error}
-        retry={refetch}
+        query={{ error, refetch }}
         idOf={(row) => [row.kind, row.supplier, row.orderNo, row.itemNo, row.iccid, row.detail].join(' ')}
         empty={{ title: t.supplierReports.noDiscrepancies }}
         columns={[
@@ -162,8 +160,7 @@ function Prices() {
         label={t.suppliers.priceDifferences}
         rows={data?.prices}
         csv={{ path: `${BASE}/prices` }}
-        error={error}
-        retry={refetch}
+        query={{ error, refetch }}
         idOf={(row) => [row.supplier, row.packageCode, row.productCode].join(' ')}
         to={(row) => packagePath(row.packageCode)}
         empty={{ title: t.supplierReports.noPrices }}

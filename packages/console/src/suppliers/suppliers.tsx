@@ -39,8 +39,7 @@ export function SuppliersPage() {
         csv={{ path: '/suppliers' }}
         name="suppliers"
         rows={list.data?.suppliers}
-        error={list.error}
-        retry={list.refetch}
+        query={{ error: list.error, refetch: list.refetch }}
         idOf={(row) => row.supplier}
         to={(row) => supplierPage(row.supplier)}
         empty={{ title: t.suppliers.noSuppliers, text: t.suppliers.noSuppliersText }}

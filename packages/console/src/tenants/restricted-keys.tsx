@@ -23,7 +23,7 @@ interface Dealer {
 /** The keys of single programs, with fewer rights and limits of their own. */
 export function RestrictedKeys(dealer: Dealer) {
   const path = `/tenants/${dealer.tenantId}/keys`
-  const { data, isFetching, error, refetch } = useApi<{ keys: KeyRow[] }>(path)
+  const list = useApi<{ keys: KeyRow[] }>(path)
   const [open, setOpen] = useState<'new' | { change: KeyRow } | { revoke: KeyRow }>()
   const [made, setMade] = useState<{ appKey: string; appSecret: string }>()
   const close = () => setOpen(undefined)
@@ -37,10 +37,8 @@ export function RestrictedKeys(dealer: Dealer) {
       <Hint>{t.restrictedKeys.text}</Hint>
       <List<KeyRow>
         label={t.restrictedKeys.title}
-        rows={data?.keys}
-        loading={isFetching}
-        error={error}
-        retry={refetch}
+        rows={list.data?.keys}
+        query={list}
         idOf={(row) => row.appKey}
         empty={{ title: t.restrictedKeys.none, text: t.restrictedKeys.noneText }}
         columns={[

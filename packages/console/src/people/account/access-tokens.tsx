@@ -19,7 +19,7 @@ interface TokenRow {
 }
 
 export function AccessTokens() {
-  const { data, isFetching, error, refetch } = useApi<{ tokens: TokenRow[] }>('/account/tokens')
+  const list = useApi<{ tokens: TokenRow[] }>('/account/tokens')
   const [creating, setCreating] = useState(false)
   const remove = useChange({ success: t.account.tokenDeleted })
   const create = (
@@ -32,10 +32,8 @@ export function AccessTokens() {
       <Hint>{t.account.tokensText}</Hint>
       <List<TokenRow>
         label={t.account.tokens}
-        rows={data?.tokens}
-        loading={isFetching}
-        error={error}
-        retry={refetch}
+        rows={list.data?.tokens}
+        query={list}
         idOf={(row) => row.tokenId}
         empty={{ title: t.account.noTokens, text: t.account.noTokensText }}
         columns={[

@@ -25,7 +25,7 @@ interface PasskeyRow {
 type Open = { kind: 'add' } | { kind: 'codes'; codes: string[] } | { kind: 'rename' | 'remove'; row: PasskeyRow }
 
 export function Passkeys() {
-  const { data, isFetching, error, refetch } = useApi<{ passkeys: PasskeyRow[] }>('/account/passkeys')
+  const list = useApi<{ passkeys: PasskeyRow[] }>('/account/passkeys')
   const options = useSignInOptions()
   const [open, setOpen] = useState<Open>()
   const close = () => setOpen(undefined)
@@ -43,10 +43,8 @@ export function Passkeys() {
       {options && !canAdd && <Text size="sm">{whyNot(options.passkeyHost)}</Text>}
       <List<PasskeyRow>
         label={t.passkeys.title}
-        rows={data?.passkeys}
-        loading={isFetching}
-        error={error}
-        retry={refetch}
+        rows={list.data?.passkeys}
+        query={list}
         idOf={(row) => row.passkeyId}
         empty={{ title: t.passkeys.none, text: t.passkeys.noneText }}
         columns={[

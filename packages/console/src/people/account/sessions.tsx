@@ -15,7 +15,7 @@ interface SessionRow {
 }
 
 export function Sessions() {
-  const { data, isFetching, error, refetch } = useApi<{ sessions: SessionRow[] }>('/account/sessions')
+  const list = useApi<{ sessions: SessionRow[] }>('/account/sessions')
   const end = useChange({ success: t.account.sessionEnded })
   return (
     <Card
@@ -29,10 +29,8 @@ export function Sessions() {
       <Hint>{t.account.sessionsText}</Hint>
       <List<SessionRow>
         label={t.account.sessions}
-        rows={data?.sessions}
-        loading={isFetching}
-        error={error}
-        retry={refetch}
+        rows={list.data?.sessions}
+        query={list}
         idOf={(row) => row.sessionId}
         empty={{ title: t.account.sessions }}
         columns={[

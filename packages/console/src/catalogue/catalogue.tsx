@@ -87,13 +87,10 @@ export function CataloguePage() {
             render: (row) => <PackageName name={row.name} location={locationOf(row.locationCodes)} />,
           },
           { accessor: 'packageCode', title: t.catalogue.code, cellsClassName: 'mono', phone: 'note', width: 110 },
-          {
-            accessor: 'status',
-            title: t.catalogue.status,
+          valueColumn('status', t.catalogue.status, (row) => <Status status={saleStatus(row)} />, {
             phone: 'status',
             width: 110,
-            render: (row) => <Status status={saleStatus(row)} />,
-          },
+          }),
           { accessor: 'volume', title: t.catalogue.volume, textAlign: 'right', width: 120, render: packageVolume },
           { accessor: 'duration', title: t.catalogue.duration, textAlign: 'right', width: 80 },
           valueColumn('locationCodes', t.catalogue.coverage, (row) => formatCountries(row.locationCodes), {

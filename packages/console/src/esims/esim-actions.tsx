@@ -10,11 +10,10 @@ import type { MoreAction } from '#design/record.tsx'
 import { EvidenceField } from '#orders/evidence-field.tsx'
 import { ChangeDialog, Dialog, ReasonField } from '#parts/dialog.tsx'
 import { formatMoney } from '#parts/format.ts'
-import { actionsColumn, moneyColumn, timeColumn, valueColumn } from '#parts/list-columns.tsx'
+import { actionsColumn, moneyColumn, statusColumn, timeColumn, valueColumn } from '#parts/list-columns.tsx'
 import { notifyError } from '#parts/notify.ts'
 import { Card } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
-import { Status } from '#parts/values.tsx'
 import { canOperate, isOperator, useSession } from '#people/sign-in/session.ts'
 import { formatMessage, t } from '#strings/strings.ts'
 
@@ -154,7 +153,7 @@ export function ActionHistory({ path }: { path: string }) {
         empty={{ title: t.esims.noActions }}
         columns={[
           { accessor: 'action', title: t.esims.action, render: (row) => t.esims.actions[row.action] },
-          valueColumn('actionStatus', t.orders.status, (row) => <Status status={row.actionStatus} />),
+          statusColumn('actionStatus', t.orders.status),
           valueColumn('startedBy', t.esims.startedBy, (row) => t.esims.startedByNames[row.startedBy]),
           moneyColumn('refundAmount', t.esims.refund),
           moneyColumn('feeAmount', t.esims.fee),

@@ -10,11 +10,10 @@ import { OrderNumber, orderNumber } from '#orders/order-number.tsx'
 import { useDealerFilter } from '#parts/dealer-filter.tsx'
 import { SearchBox, useFilterKinds } from '#parts/filters.tsx'
 import { formatPartOf, formatVolume } from '#parts/format.ts'
-import { figureColumn, timeColumn } from '#parts/list-columns.tsx'
+import { figureColumn, statusColumn, timeColumn, valueColumn } from '#parts/list-columns.tsx'
 import { Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
-import { Status } from '#parts/values.tsx'
 import { canSend, isOperator, useSession } from '#people/sign-in/session.ts'
 import { formatMessage, t } from '#strings/strings.ts'
 import { DealerName } from '#tenants/dealer-name.tsx'
@@ -76,19 +75,11 @@ export function EsimsPage() {
             width: 255,
             render: (row) => <PackageName name={row.packageName} location={row.location} />,
           },
-          {
-            accessor: 'orderNo',
-            title: t.esims.order,
-            width: 66,
-            render: (row) => <OrderNumber order={row} />,
-          },
-          {
-            accessor: 'clientName',
-            title: t.common.dealer,
+          valueColumn('orderNo', t.esims.order, (row) => <OrderNumber order={row} />, { width: 66 }),
+          valueColumn('clientName', t.common.dealer, (row) => <DealerName name={row.clientName} />, {
             width: 115,
             hidden: !isOperator(me),
-            render: (row) => <DealerName name={row.clientName} />,
-          },
+          }),
           {
             accessor: 'traveller',
             title: t.esims.traveller,
@@ -100,19 +91,8 @@ export function EsimsPage() {
           },
           { accessor: 'sendStatus', title: t.esims.sent, width: 130, render: (row) => <SentMark profile={row} /> },
           { accessor: 'iccid', title: t.esims.iccid, width: 100, cellsClassName: 'mono shows-end' },
-          {
-            accessor: 'esimStatus',
-            title: t.esims.esimStatus,
-            width: 130,
-            phone: 'status',
-            render: (row) => <Status status={row.esimStatus} />,
-          },
-          {
-            accessor: 'smdpStatus',
-            title: t.esims.smdpStatus,
-            optional: true,
-            render: (row) => <Status status={row.smdpStatus} />,
-          },
+          statusColumn('esimStatus', t.esims.esimStatus, { width: 130, phone: 'status' }),
+          statusColumn('smdpStatus', t.esims.smdpStatus, { optional: true }),
           figureColumn('usage', t.esims.usage, formatUsage, { width: 125, phone: 'value', isNamed: true }),
           timeColumn('createdAt', t.common.created, { width: 153 }),
           { accessor: 'transactionId', title: t.orders.transactionId, optional: true, cellsClassName: 'break' },

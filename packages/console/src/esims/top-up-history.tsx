@@ -2,10 +2,10 @@ import type { EsimTopUp } from '@dealer-esim/gateway/http/console/esims/esim-top
 import { useApi } from '#api/use-api.ts'
 import { packageTitleText } from '#catalogue/package-title.ts'
 import { orderNumber } from '#orders/order-number.tsx'
-import { moneyColumn, timeColumn } from '#parts/list-columns.tsx'
+import { figureColumn, moneyColumn, statusColumn, timeColumn } from '#parts/list-columns.tsx'
 import { Card } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
-import { Amount, Status } from '#parts/values.tsx'
+import { Amount } from '#parts/values.tsx'
 import { t } from '#strings/strings.ts'
 
 /** They may be delivered while somebody is looking at the list. */
@@ -29,14 +29,11 @@ export function TopUpHistory({ tenantId, profileId }: { tenantId: string; profil
           { accessor: 'orderNo', title: t.esims.order, render: orderNumber },
           { accessor: 'packageName', title: t.esims.package, render: (row) => packageTitleText(row.packageName) },
           { accessor: 'periodNum', title: t.esims.topUpDays },
-          { accessor: 'orderStatus', title: t.orders.status, render: (row) => <Status status={row.orderStatus} /> },
+          statusColumn('orderStatus', t.orders.status),
           moneyColumn('amount', t.portal.price),
-          {
-            accessor: 'refundedAmount',
-            title: t.esims.refund,
-            textAlign: 'right',
-            render: (row) => <Amount value={row.refundedAmount || null} currency={row.currencyCode} />,
-          },
+          figureColumn('refundedAmount', t.esims.refund, (row) => (
+            <Amount value={row.refundedAmount || null} currency={row.currencyCode} />
+          )),
           timeColumn('createdAt', t.common.created),
         ]}
       />

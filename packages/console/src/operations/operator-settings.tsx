@@ -7,7 +7,7 @@ import { Button, Checkbox, Stack, Text, Textarea, TextInput } from '@mantine/cor
 import { useApi, useChange } from '#api/use-api.ts'
 import { Prose } from '#code/prose.tsx'
 import { parseQpsInput } from '#parts/form-values.ts'
-import { countColumn } from '#parts/list-columns.tsx'
+import { countColumn, valueColumn } from '#parts/list-columns.tsx'
 import { LoadError, Loading } from '#parts/load-states.tsx'
 import { Card, Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
@@ -205,18 +205,12 @@ function Variables({ rows }: { rows: Variable[] }) {
         idOf={(row) => row.name}
         empty={{ title: t.operatorSettings.variables }}
         columns={[
-          {
-            accessor: 'name',
-            title: t.operatorSettings.variable,
+          valueColumn('name', t.operatorSettings.variable, (row) => <code data-from-gateway>{row.name}</code>, {
             phone: 'main',
-            render: (row) => <code data-from-gateway>{row.name}</code>,
-          },
-          {
-            accessor: 'value',
-            title: t.operatorSettings.value,
+          }),
+          valueColumn('value', t.operatorSettings.value, (row) => <span data-from-gateway>{row.value ?? '–'}</span>, {
             phone: 'note',
-            render: (row) => <span data-from-gateway>{row.value ?? '–'}</span>,
-          },
+          }),
           {
             accessor: 'state',
             title: t.operatorSettings.source,

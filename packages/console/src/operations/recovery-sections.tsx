@@ -174,16 +174,10 @@ export function Dealers({ query, rows, act, doubts }: ActingProps<'dealers'> & {
       to={(row) => `/tenants/${row.tenantId}`}
       columns={[
         valueColumn('clientName', t.recovery.dealer, (row) => row.clientName),
-        {
-          accessor: 'listed',
-          title: t.recovery.list,
-          render: (row) => (row.listed ? t.recovery.listRead : t.recovery.listMissing),
-        },
-        {
-          accessor: 'released',
-          title: t.recovery.state,
-          render: (row) => (row.released ? t.recovery.released : t.recovery.heldDealer),
-        },
+        valueColumn('listed', t.recovery.list, (row) => (row.listed ? t.recovery.listRead : t.recovery.listMissing)),
+        valueColumn('released', t.recovery.state, (row) =>
+          row.released ? t.recovery.released : t.recovery.heldDealer,
+        ),
         actionsColumn((row) =>
           act && !row.released ? (
             <Group gap="xs" wrap="nowrap" justify="flex-end">

@@ -9,7 +9,7 @@ import { MoreMenu, Record } from '#design/record.tsx'
 import { chooseTargets } from '#esims/send-pairs.ts'
 import { SentMark, TravellerName } from '#esims/use-sends.tsx'
 import { asSentence } from '#parts/format.ts'
-import { valueColumn } from '#parts/list-columns.tsx'
+import { figureColumn, statusColumn, valueColumn } from '#parts/list-columns.tsx'
 import { LoadError, Loading } from '#parts/load-states.tsx'
 import { Card, Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
@@ -170,7 +170,7 @@ function DeliveredEsims({ order }: { order: OrderDetail }) {
             wraps: true,
             render: (row) => <PackageName name={row.packageName} location={row.location} />,
           },
-          valueColumn('esimStatus', t.esims.esimStatus, (row) => <Status status={row.esimStatus} />),
+          statusColumn('esimStatus', t.esims.esimStatus),
           valueColumn('traveller', t.esims.traveller, (row) => <TravellerName profile={row} />),
           valueColumn('sendStatus', t.esims.sent, (row) => <SentMark profile={row} />),
           { accessor: 'iccid', title: t.esims.iccid, cellsClassName: 'mono' },
@@ -202,15 +202,11 @@ function Items({ order }: { order: OrderDetail }) {
             </div>
           ),
         },
-        { accessor: 'itemStatus', title: t.orders.status, render: (row) => <Status status={row.itemStatus} /> },
-        {
-          accessor: 'price',
-          title: t.orders.price,
+        statusColumn('itemStatus', t.orders.status),
+        figureColumn('price', t.orders.price, (row) => <Amount value={row.price} currency={order.currencyCode} />, {
           width: 108,
-          textAlign: 'right',
           currency: () => order.currencyCode,
-          render: (row) => <Amount value={row.price} currency={order.currencyCode} />,
-        },
+        }),
         { accessor: 'supplier', title: t.orders.supplier, hidden: !isOperator(me), width: 110 },
         {
           accessor: 'supplierKey',

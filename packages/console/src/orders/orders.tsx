@@ -5,11 +5,10 @@ import { periodRange } from '#lists/list-period.ts'
 import type { ListView } from '#lists/list-views.tsx'
 import { isFiltered, useList } from '#lists/use-list.ts'
 import { SearchBox } from '#parts/filters.tsx'
-import { moneyColumn, timeColumn } from '#parts/list-columns.tsx'
+import { moneyColumn, statusColumn, timeColumn, valueColumn } from '#parts/list-columns.tsx'
 import { Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
-import { Status } from '#parts/values.tsx'
 import { canOperate, isOperator, useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/strings.ts'
 import { DealerName } from '#tenants/dealer-name.tsx'
@@ -67,27 +66,14 @@ export function OrdersPage() {
             cellsClassName: 'break',
             optional: true,
           },
-          {
-            accessor: 'clientName',
+          valueColumn('clientName', t.common.dealer, (row) => <DealerName name={row.clientName} />, {
             width: 150,
-            title: t.common.dealer,
             hidden: !isOperator(me),
             cellsClassName: 'name',
             phone: 'note',
-            render: (row) => <DealerName name={row.clientName} />,
-          },
-          {
-            accessor: 'orderType',
-            title: t.orders.type,
-            optional: true,
-            render: (row) => t.orders.types[row.orderType],
-          },
-          {
-            accessor: 'orderStatus',
-            title: t.orders.status,
-            phone: 'status',
-            render: (row) => <Status status={row.orderStatus} />,
-          },
+          }),
+          valueColumn('orderType', t.orders.type, (row) => t.orders.types[row.orderType], { optional: true }),
+          statusColumn('orderStatus', t.orders.status, { phone: 'status' }),
           {
             accessor: 'packages',
             title: t.orders.package,

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 import { t } from '#strings/strings.ts'
 import { formatCount } from './format.ts'
 import type { Column } from './record-list.tsx'
-import { Amount, Timestamp } from './values.tsx'
+import { Amount, Status, Timestamp } from './values.tsx'
 
 /*
  * Columns of lists: `countColumn('codes', t.stock.codes)`.
@@ -48,6 +48,10 @@ export function moneyColumn<Row extends { currencyCode: string }>(
 ): Column<Row> {
   const render = (row: Row) => <Amount value={row[accessor] as number | null} currency={row.currencyCode} />
   return figureColumn(accessor, title, render, { currency: (row) => row.currencyCode, ...more })
+}
+
+export function statusColumn<Row>(accessor: MembersOf<Row, string | null>, title: string, more?: Partial<Column<Row>>) {
+  return valueColumn<Row>(accessor, title, (row) => <Status status={row[accessor] as string | null} />, more)
 }
 
 /** The buttons of a row. */

@@ -3,6 +3,7 @@ import { Button, Group, Stack } from '@mantine/core'
 import { useState } from 'react'
 import { useApi } from '#api/use-api.ts'
 import { MoreMenu } from '#design/record.tsx'
+import { valueColumn } from '#parts/list-columns.tsx'
 import { Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { Status, Timestamp } from '#parts/values.tsx'
@@ -70,17 +71,12 @@ export function PeopleList({ tenantId }: { tenantId: string | null }) {
             phone: 'status',
             render: (row) => <Status status={row.status === 'ACTIVE' && row.invited ? 'INVITED' : row.status} />,
           },
-          {
-            accessor: 'secondFactor',
-            title: t.people.secondFactor,
+          valueColumn('secondFactor', t.people.secondFactor, (row) => (row.secondFactor ? t.common.yes : t.common.no), {
             width: 225,
-            render: (row) => (row.secondFactor ? t.common.yes : t.common.no),
-          },
-          {
-            accessor: 'lastSignInAt',
-            title: t.people.lastSignIn,
-            render: (row) => <Timestamp time={row.lastSignInAt} format="relative" />,
-          },
+          }),
+          valueColumn('lastSignInAt', t.people.lastSignIn, (row) => (
+            <Timestamp time={row.lastSignInAt} format="relative" />
+          )),
           {
             accessor: 'actions',
             title: t.common.actions,

@@ -2,7 +2,7 @@ import { Stack, Text } from '@mantine/core'
 import { useState } from 'react'
 import { useApi } from '#api/use-api.ts'
 import { ChangeDialog } from '#parts/dialog.tsx'
-import { actionsColumn, RowButton } from '#parts/list-columns.tsx'
+import { actionsColumn, RowButton, valueColumn } from '#parts/list-columns.tsx'
 import { Card } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { Hint } from '#parts/values.tsx'
@@ -31,11 +31,9 @@ export function SecondFactorRoles() {
         empty={{ title: t.people.required }}
         columns={[
           { accessor: 'role', title: t.people.role, render: (row) => t.roles[row.role] },
-          {
-            accessor: 'required',
-            title: t.people.requiredState,
-            render: (row) => (row.required ? t.people.isRequired : t.people.isOptional),
-          },
+          valueColumn('required', t.people.requiredState, (row) =>
+            row.required ? t.people.isRequired : t.people.isOptional,
+          ),
           actionsColumn(
             (row) => (
               <RowButton

@@ -4,9 +4,10 @@ import { useState } from 'react'
 import { packageTitleText } from '#catalogue/package-title.ts'
 import { useList } from '#lists/use-list.ts'
 import { SearchBox, useFilterKinds } from '#parts/filters.tsx'
+import { statusColumn, valueColumn } from '#parts/list-columns.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
-import { Amount, Status } from '#parts/values.tsx'
+import { Amount } from '#parts/values.tsx'
 import { canOperate, isOperator, useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/page-texts.ts'
 import { formatMessage } from '#strings/strings.ts'
@@ -49,22 +50,9 @@ export function DealerPricesPage() {
         {...(canOperate(me) && { onRowClick: setSetting })}
         empty={keyword || source ? { title: t.prices.noMatch, text: t.prices.noMatchText } : empty}
         columns={[
-          {
-            accessor: 'name',
-            width: 260,
-            title: t.prices.packageName,
-            phone: 'main',
-            render: (row) => packageTitleText(row.name),
-          },
+          valueColumn('name', t.prices.packageName, (row) => packageTitleText(row.name), { width: 260, phone: 'main' }),
           { accessor: 'packageCode', title: t.prices.code, cellsClassName: 'mono', phone: 'note' },
-          {
-            accessor: 'status',
-            title: t.catalogue.status,
-            width: 125,
-            phone: 'status',
-            hidden: !isForOperator,
-            render: (row) => <Status status={row.status} />,
-          },
+          statusColumn('status', t.catalogue.status, { width: 125, phone: 'status', hidden: !isForOperator }),
           {
             accessor: 'price',
             title: t.prices.price,
@@ -73,12 +61,9 @@ export function DealerPricesPage() {
             currency: () => currency,
             render: (row) => (row.price === null ? '–' : <Amount value={row.price} currency={currency} />),
           },
-          {
-            accessor: 'source',
-            title: t.prices.source,
+          valueColumn('source', t.prices.source, (row) => (row.source ? t.prices.sources[row.source] : '–'), {
             hidden: !isForOperator,
-            render: (row) => (row.source ? t.prices.sources[row.source] : '–'),
-          },
+          }),
           {
             accessor: 'listPrice',
             title: t.prices.listPrice,

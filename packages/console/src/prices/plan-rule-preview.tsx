@@ -48,12 +48,9 @@ export function ShownPreview({ preview }: { preview: RulePreview }) {
           empty={{ title: t.prices.preview }}
           columns={[
             { accessor: 'packageCode', title: t.prices.package, cellsClassName: 'mono' },
-            {
-              accessor: 'before',
-              title: t.prices.priceBefore,
-              textAlign: 'right',
-              render: (row) => <Amount value={row.before} currency={currencyCode} />,
-            },
+            figureColumn('before', t.prices.priceBefore, (row) => (
+              <Amount value={row.before} currency={currencyCode} />
+            )),
             figureColumn('after', t.prices.priceAfter, (row) => <Amount value={row.after} currency={currencyCode} />),
             figureColumn('margin', t.package.marginTitle, (row) => marginText(row, currencyCode)),
           ]}

@@ -4,7 +4,7 @@ import { Button } from '@mantine/core'
 import { useLocation } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useApi } from '#api/use-api.ts'
-import { countColumn } from '#parts/list-columns.tsx'
+import { countColumn, valueColumn } from '#parts/list-columns.tsx'
 import { Page, Tabs } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
@@ -50,12 +50,7 @@ function Plans() {
       empty={{ title: t.prices.noPlans, text: t.prices.noPlansText }}
       columns={[
         { accessor: 'planName', title: t.prices.name, phone: 'main' },
-        {
-          accessor: 'displayName',
-          title: t.prices.displayName,
-          phone: 'note',
-          render: (row) => row.displayName ?? '–',
-        },
+        valueColumn('displayName', t.prices.displayName, (row) => row.displayName ?? '–', { phone: 'note' }),
         countColumn('ruleCount', t.prices.rules, { phone: 'status', isNamed: true }),
         countColumn('tenantCount', t.prices.dealers, { phone: 'value', isNamed: true }),
         { accessor: 'groupNames', title: t.prices.tabs.groups, render: (row) => row.groupNames.join(', ') || '–' },

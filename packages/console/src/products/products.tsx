@@ -5,7 +5,7 @@ import { type ReactNode, useState } from 'react'
 import { isFiltered, useList } from '#lists/use-list.ts'
 import { SearchBox, useFilterKinds } from '#parts/filters.tsx'
 import { formatVolume } from '#parts/format.ts'
-import { relativeTimeColumn } from '#parts/list-columns.tsx'
+import { relativeTimeColumn, valueColumn } from '#parts/list-columns.tsx'
 import { Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
@@ -86,13 +86,10 @@ export function ProductsPage() {
               row.isListed ? <Amount value={row.cost} currency={row.currencyCode} /> : t.products.notListed,
           },
           relativeTimeColumn('changedAt', t.products.since),
-          {
-            accessor: 'packageCodes',
-            title: t.products.packages,
+          valueColumn('packageCodes', t.products.packages, (row) => soldText(row.packageCodes), {
             cellsClassName: 'mono',
             width: 140,
-            render: (row) => soldText(row.packageCodes),
-          },
+          }),
         ]}
       />
       {shown && <CostHistory product={shown} onClose={() => setShown(undefined)} />}

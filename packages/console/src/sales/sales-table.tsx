@@ -50,24 +50,13 @@ export function SalesTable({ by, rows, period, search, loading }: SalesTableProp
       columns={[
         { accessor: 'name', title: t.sales.by[by], render: (row) => nameOf(by, row), cellsClassName: 'name' },
         figureColumn('items', t.sales.sold, (row) => linked(row, formatCount(row.items))),
-        {
-          accessor: 'revenue',
-          title: t.sales.revenue,
-          textAlign: 'right',
-          render: (row) => linked(row, <Amount value={row.revenue} currency={row.currencyCode} />),
-        },
-        {
-          accessor: 'change',
-          title: t.sales.change,
-          textAlign: 'right',
-          render: (row) => <Change now={row.revenue} before={row.previous.revenue} />,
-        },
-        {
-          accessor: 'refunds',
-          title: t.sales.refunds,
-          textAlign: 'right',
-          render: (row) => linked(row, <Amount value={row.refunds} currency={row.currencyCode} />),
-        },
+        figureColumn('revenue', t.sales.revenue, (row) =>
+          linked(row, <Amount value={row.revenue} currency={row.currencyCode} />),
+        ),
+        figureColumn('change', t.sales.change, (row) => <Change now={row.revenue} before={row.previous.revenue} />),
+        figureColumn('refunds', t.sales.refunds, (row) =>
+          linked(row, <Amount value={row.refunds} currency={row.currencyCode} />),
+        ),
         {
           accessor: 'cost',
           title: t.sales.cost,
@@ -78,12 +67,7 @@ export function SalesTable({ by, rows, period, search, loading }: SalesTableProp
               row.margin === null ? t.sales.unknown : <Amount value={row.cost} currency={row.currencyCode} />,
             ),
         },
-        {
-          accessor: 'margin',
-          title: t.sales.margin,
-          textAlign: 'right',
-          render: (row) => linked(row, <Margin {...row} currency={row.currencyCode} />),
-        },
+        figureColumn('margin', t.sales.margin, (row) => linked(row, <Margin {...row} currency={row.currencyCode} />)),
       ]}
     />
   )

@@ -41,11 +41,9 @@ export function StockCodesPage() {
             { accessor: 'productCode', title: t.stock.product, cellsClassName: 'mono' },
             { accessor: 'supplier', title: t.stock.supplier },
             { accessor: 'batchName', title: t.stock.batch },
-            {
-              accessor: 'expiresAt',
-              title: t.stock.expires,
-              render: (row) => (row.expiresAt === null ? t.stock.never : <Timestamp time={row.expiresAt} />),
-            },
+            valueColumn('expiresAt', t.stock.expires, (row) =>
+              row.expiresAt === null ? t.stock.never : <Timestamp time={row.expiresAt} />,
+            ),
             { accessor: 'orderNo', title: t.stock.soldWith, render: (row) => <SoldWith row={row} /> },
             actionsColumn(
               (row) =>

@@ -110,12 +110,7 @@ function Discrepancies({ month }: { month: string }) {
         idOf={(row) => [row.kind, row.supplier, row.orderNo, row.itemNo, row.iccid, row.detail].join(' ')}
         empty={{ title: t.supplierReports.noDiscrepancies }}
         columns={[
-          {
-            accessor: 'kind',
-            title: t.supplierReports.kind,
-            phone: 'main',
-            render: (row) => t.supplierReports.kinds[row.kind],
-          },
+          valueColumn('kind', t.supplierReports.kind, (row) => t.supplierReports.kinds[row.kind], { phone: 'main' }),
           { accessor: 'supplier', title: t.orders.supplier, phone: 'status', render: (row) => row.supplier || '–' },
           { accessor: 'orderNo', title: t.esims.order, phone: 'note', render: (row) => <OrderLink row={row} /> },
           { accessor: 'iccid', title: t.esims.iccid, cellsClassName: 'mono' },

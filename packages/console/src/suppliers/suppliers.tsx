@@ -3,7 +3,7 @@ import { Button } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useApi } from '#api/use-api.ts'
 import { formatCount } from '#parts/format.ts'
-import { actionsColumn, countColumn, timeColumn, valueColumn } from '#parts/list-columns.tsx'
+import { actionsColumn, countColumn, figureColumn, timeColumn, valueColumn } from '#parts/list-columns.tsx'
 import { Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { canOperate, isOperatorAdmin, useSession } from '#people/sign-in/session.ts'
@@ -48,12 +48,9 @@ export function SuppliersPage() {
           { accessor: 'type', title: t.suppliers.type, render: (row) => typeLabel(row.type) },
           valueColumn('state', t.suppliers.state, (row) => <SupplierState row={row} />, { phone: 'status' }),
           countColumn('waiting', t.suppliers.waiting),
-          {
-            accessor: 'available',
-            title: t.suppliers.available,
-            textAlign: 'right',
-            render: (row) => (row.available === null ? '–' : formatCount(row.available)),
-          },
+          figureColumn('available', t.suppliers.available, (row) =>
+            row.available === null ? '–' : formatCount(row.available),
+          ),
           timeColumn('updatedAt', t.common.updated),
           actionsColumn((row) => <SupplierActions row={row} />, { phone: 'value', hidden: !canOperate(me) }),
         ]}

@@ -12,11 +12,10 @@ import { isFiltered, useList } from '#lists/use-list.ts'
 import { ReasonField } from '#parts/dialog.tsx'
 import { SearchBox, useFilterKinds } from '#parts/filters.tsx'
 import { formatCount } from '#parts/format.ts'
-import { moneyColumn, timeColumn, valueColumn } from '#parts/list-columns.tsx'
+import { moneyColumn, statusColumn, timeColumn, valueColumn } from '#parts/list-columns.tsx'
 import { Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
-import { Status } from '#parts/values.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
 import { PlanField } from '#prices/price-assignment.tsx'
 import { t } from '#strings/page-texts.ts'
@@ -65,13 +64,8 @@ export function DealersPage() {
             : { title: t.dealers.none, text: t.dealers.noneText, action: create }
         }
         columns={[
-          {
-            accessor: 'clientName',
-            title: t.dealers.name,
-            phone: 'main',
-            render: (row) => <DealerName name={row.clientName} />,
-          },
-          valueColumn('status', t.common.status, (row) => <Status status={row.status} />, { phone: 'status' }),
+          valueColumn('clientName', t.dealers.name, (row) => <DealerName name={row.clientName} />, { phone: 'main' }),
+          statusColumn('status', t.common.status, { phone: 'status' }),
           moneyColumn('balance', t.dealers.balance, { phone: 'value' }),
           { accessor: 'appKey', title: t.dealers.appKey, cellsClassName: 'mono' },
           { accessor: 'tags', title: t.notes.tags, optional: true, render: (row) => row.tags.join(', ') || '–' },

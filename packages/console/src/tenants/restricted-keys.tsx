@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { useApi } from '#api/use-api.ts'
 import { ChangeDialog } from '#parts/dialog.tsx'
 import { formatMoneyInput, parseMoneyInput } from '#parts/form-values.ts'
-import { actionsColumn, RowButton } from '#parts/list-columns.tsx'
+import { actionsColumn, RowButton, valueColumn } from '#parts/list-columns.tsx'
 import { ErrorText } from '#parts/load-states.tsx'
 import { Card } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
@@ -44,21 +44,11 @@ export function RestrictedKeys(dealer: Dealer) {
         columns={[
           { accessor: 'label', title: t.restrictedKeys.label, render: (row) => <LabelCell row={row} /> },
           { accessor: 'operations', title: t.restrictedKeys.operations, render: (row) => row.operations.join(', ') },
-          {
-            accessor: 'daySpent',
-            title: t.restrictedKeys.today,
-            render: (row) => spentText(row.daySpent, row.perDayMax),
-          },
-          {
-            accessor: 'totalSpent',
-            title: t.restrictedKeys.total,
-            render: (row) => spentText(row.totalSpent, row.totalMax),
-          },
-          {
-            accessor: 'lastUsedAt',
-            title: t.restrictedKeys.lastUsed,
-            render: (row) => (row.lastUsedAt ? <Timestamp time={row.lastUsedAt} format="relative" /> : t.account.never),
-          },
+          valueColumn('daySpent', t.restrictedKeys.today, (row) => spentText(row.daySpent, row.perDayMax)),
+          valueColumn('totalSpent', t.restrictedKeys.total, (row) => spentText(row.totalSpent, row.totalMax)),
+          valueColumn('lastUsedAt', t.restrictedKeys.lastUsed, (row) =>
+            row.lastUsedAt ? <Timestamp time={row.lastUsedAt} format="relative" /> : t.account.never,
+          ),
           actionsColumn((row) =>
             row.revokedAt !== null ? null : (
               <>

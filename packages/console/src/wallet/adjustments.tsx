@@ -6,11 +6,11 @@ import type { ListView } from '#lists/list-views.tsx'
 import { type ServerList, useList } from '#lists/use-list.ts'
 import { ChangeDialog } from '#parts/dialog.tsx'
 import { formatMoney } from '#parts/format.ts'
-import { actionsColumn, RowButton, relativeTimeColumn, timeColumn } from '#parts/list-columns.tsx'
+import { actionsColumn, RowButton, relativeTimeColumn, statusColumn, timeColumn } from '#parts/list-columns.tsx'
 import { Card, Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
-import { Amount, Facts, PhoneStatus, Status } from '#parts/values.tsx'
+import { Amount, Facts, PhoneStatus } from '#parts/values.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
 import { formatMessage, t } from '#strings/strings.ts'
 
@@ -80,12 +80,7 @@ export function AdjustmentList(props: {
         { accessor: 'reference', title: t.wallet.reference, phone: 'main' },
         { accessor: 'reason', title: t.wallet.reason, width: 120, ...(!props.withDealer && { phone: 'note' }) },
         { accessor: 'proposedBy', title: t.wallet.by },
-        {
-          accessor: 'status',
-          title: t.common.status,
-          render: (row) => <Status status={row.status} />,
-          ...(props.withDecision && { phone: 'status' }),
-        },
+        statusColumn('status', t.common.status, props.withDecision ? { phone: 'status' } : {}),
         { accessor: 'decidedBy', title: t.wallet.decidedBy, hidden: !props.withDecision },
         timeColumn('decidedAt', t.wallet.decidedAt, { hidden: !props.withDecision }),
         actionsColumn((row) => <DecisionButtons row={row} />, { hidden: props.withDecision ?? false, phone: 'status' }),

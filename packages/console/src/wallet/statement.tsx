@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router'
 import { apiUrl } from '#api/call-api.ts'
 import { type ServerList, useList } from '#lists/use-list.ts'
 import { orderNumber } from '#orders/order-number.tsx'
-import { timeColumn } from '#parts/list-columns.tsx'
+import { figureColumn, timeColumn, valueColumn } from '#parts/list-columns.tsx'
 import { Card } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
@@ -80,21 +80,14 @@ export function WalletStatement({ list, tenantId, currency, createdAt }: WalletS
         columns={[
           timeColumn('createdAt', t.common.time, { phone: 'status' }),
           { accessor: 'kind', title: t.wallet.type, phone: 'main', render: (row) => t.wallet.types[row.kind] },
-          {
-            accessor: 'what',
-            title: t.wallet.description,
+          valueColumn('what', t.wallet.description, (row) => <EntryReference entry={row} tenantId={tenantId} />, {
             phone: 'note',
-            render: (row) => <EntryReference entry={row} tenantId={tenantId} />,
-          },
+          }),
           { accessor: 'actor', title: t.wallet.by },
-          {
-            accessor: 'amount',
-            title: t.wallet.amount,
-            textAlign: 'right',
+          figureColumn('amount', t.wallet.amount, (row) => <Amount value={row.amount} currency={currency} signed />, {
             phone: 'value',
             currency: () => currency,
-            render: (row) => <Amount value={row.amount} currency={currency} signed />,
-          },
+          }),
           {
             accessor: 'balanceAfter',
             title: t.wallet.balanceAfter,

@@ -6,11 +6,11 @@ import { useApi } from '#api/use-api.ts'
 import type { ListView } from '#lists/list-views.tsx'
 import { useList } from '#lists/use-list.ts'
 import { useDealerFilter } from '#parts/dealer-filter.tsx'
-import { moneyColumn, relativeTimeColumn, timeColumn, valueColumn } from '#parts/list-columns.tsx'
+import { moneyColumn, relativeTimeColumn, statusColumn, timeColumn, valueColumn } from '#parts/list-columns.tsx'
 import { Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
-import { PhoneStatus, Status } from '#parts/values.tsx'
+import { PhoneStatus } from '#parts/values.tsx'
 import { canOperate, isOperator, useSession } from '#people/sign-in/session.ts'
 import { formatMessage, t } from '#strings/strings.ts'
 import { apiPath, DecideRequest } from './decide-request.tsx'
@@ -61,13 +61,8 @@ export function TopUpRequestsPage() {
             width: 135,
             ...(isForOperator ? { optional: true } : { phone: 'note' }),
           },
-          {
-            accessor: 'hasReceipt',
-            title: t.topUpRequests.receipt,
-            width: 145,
-            render: (row) => <Receipt row={row} />,
-          },
-          { accessor: 'status', title: t.common.status, width: 130, render: (row) => <Status status={row.status} /> },
+          valueColumn('hasReceipt', t.topUpRequests.receipt, (row) => <Receipt row={row} />, { width: 145 }),
+          statusColumn('status', t.common.status, { width: 130 }),
           timeColumn('decidedAt', t.topUpRequests.decided, { optional: true }),
           valueColumn('outcome', t.topUpRequests.outcome, (row) => <Outcome row={row} />, {
             width: 250,

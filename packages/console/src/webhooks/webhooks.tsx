@@ -58,21 +58,13 @@ export function WebhooksPage() {
             phone: 'main',
             width: 165,
           }),
-          {
-            accessor: 'statuses',
-            title: t.webhooks.status,
-            width: 165,
-            render: (row) => <EventStatuses event={row} />,
-          },
+          valueColumn('statuses', t.webhooks.status, (row) => <EventStatuses event={row} />, { width: 165 }),
           { accessor: 'clientName', title: t.common.dealer, hidden: !isOperator(me), width: 120 },
-          {
-            accessor: 'orderNo',
-            title: t.orders.number,
+          valueColumn('orderNo', t.orders.number, (row) => row.orderNo ?? '–', {
             phone: 'note',
             width: 120,
             cellsClassName: 'mono',
-            render: (row) => row.orderNo ?? '–',
-          },
+          }),
           valueColumn('deliveryState', t.webhooks.state, (row) => <EventState event={row} />, {
             phone: 'status',
             width: 145,

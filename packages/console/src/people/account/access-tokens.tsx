@@ -2,7 +2,7 @@ import { Alert, Button, Select, Stack, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'
 import { ChangeDialog, ShownOnce } from '#parts/dialog.tsx'
-import { actionsColumn, RowButton, timeColumn } from '#parts/list-columns.tsx'
+import { actionsColumn, RowButton, timeColumn, valueColumn } from '#parts/list-columns.tsx'
 import { Card } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { Copyable, Hint, Timestamp } from '#parts/values.tsx'
@@ -40,11 +40,9 @@ export function AccessTokens() {
           { accessor: 'name', title: t.account.tokenName, render: (row) => `${row.name} (…${row.hint})` },
           { accessor: 'scope', title: t.account.scope, render: (row) => t.account.scopes[row.scope] },
           timeColumn('expiresAt', t.account.expires),
-          {
-            accessor: 'usedAt',
-            title: t.account.lastUsed,
-            render: (row) => (row.usedAt ? <Timestamp time={row.usedAt} format="relative" /> : t.account.never),
-          },
+          valueColumn('usedAt', t.account.lastUsed, (row) =>
+            row.usedAt ? <Timestamp time={row.usedAt} format="relative" /> : t.account.never,
+          ),
           actionsColumn((row) => (
             <RowButton
               label={t.account.deleteToken}

@@ -4,7 +4,7 @@ import { useState } from 'react'
 import type { ApiError } from '#api/call-api.ts'
 import { useApi } from '#api/use-api.ts'
 import { ChangeDialog, Dialog } from '#parts/dialog.tsx'
-import { actionsColumn, RowButton, timeColumn } from '#parts/list-columns.tsx'
+import { actionsColumn, RowButton, timeColumn, valueColumn } from '#parts/list-columns.tsx'
 import { notifySuccess } from '#parts/notify.ts'
 import { Card } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
@@ -50,11 +50,9 @@ export function Passkeys() {
         columns={[
           { accessor: 'name', title: t.passkeys.name },
           timeColumn('createdAt', t.common.created),
-          {
-            accessor: 'usedAt',
-            title: t.account.lastUsed,
-            render: (row) => (row.usedAt ? <Timestamp time={row.usedAt} format="relative" /> : t.account.never),
-          },
+          valueColumn('usedAt', t.account.lastUsed, (row) =>
+            row.usedAt ? <Timestamp time={row.usedAt} format="relative" /> : t.account.never,
+          ),
           actionsColumn((row) => (
             <Group gap="xs" justify="flex-end">
               <RowButton label={t.passkeys.rename} of={row.name} onClick={() => setOpen({ kind: 'rename', row })} />

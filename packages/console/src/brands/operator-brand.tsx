@@ -1,6 +1,6 @@
 import type { OperatorBrandView } from '@dealer-esim/gateway/http/console/brands/operator-brand.ts'
 import { useApi } from '#api/use-api.ts'
-import { LoadError, Loading } from '#parts/load-states.tsx'
+import { LoadState } from '#parts/load-states.tsx'
 import { Page } from '#parts/page.tsx'
 import { UnsavedWarning } from '#parts/unsaved.tsx'
 import { isOperatorAdmin, useSession } from '#people/sign-in/session.ts'
@@ -13,8 +13,7 @@ export function OperatorBrandPage() {
   const { data, error, refetch } = useApi<OperatorBrandView>('/operator-brand')
   return (
     <Page title={t.brands.title} description={t.brands.text}>
-      {error && !data && <LoadError error={error} retry={refetch} />}
-      {!error && !data && <Loading />}
+      {!data && <LoadState error={error} retry={refetch} />}
       {data && (
         <UnsavedWarning>
           <BrandForm

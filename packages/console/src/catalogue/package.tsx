@@ -8,7 +8,7 @@ import { useSwitch } from '#api/use-switch.tsx'
 import { MoreMenu, Record, StateSentence } from '#design/record.tsx'
 import { Dialog } from '#parts/dialog.tsx'
 import { fieldErrors } from '#parts/form-values.ts'
-import { ErrorText, LoadError, Loading } from '#parts/load-states.tsx'
+import { ErrorText, LoadState } from '#parts/load-states.tsx'
 import { Card, Page, Tabs } from '#parts/page.tsx'
 import { UnsavedWarning } from '#parts/unsaved.tsx'
 import { Amount, Facts, Hint, Status, type StatusTone, TextLink, Timestamp } from '#parts/values.tsx'
@@ -37,8 +37,7 @@ export function PackagePage() {
   const { packageCode } = useParams({ strict: false }) as { packageCode: string }
   const { data, error, refetch } = useApi<PackageDetail>(packagePath(packageCode))
   const [isTyped, setIsTyped] = useState(false)
-  if (error && !data) return <LoadError error={error} retry={refetch} />
-  if (!data) return <Loading />
+  if (!data) return <LoadState error={error} retry={refetch} />
   return (
     <PackageFrame packageCode={packageCode} detail={data} isTyped={isTyped}>
       <Record rail={<Rail detail={data} />}>

@@ -9,7 +9,7 @@ import { packageTitleText } from '#catalogue/package-title.ts'
 import { type MoreAction, MoreMenu, Record, StateSentence } from '#design/record.tsx'
 import { OrderNumber } from '#orders/order-number.tsx'
 import { formatPartOf, formatTime } from '#parts/format.ts'
-import { LoadError, Loading } from '#parts/load-states.tsx'
+import { LoadState } from '#parts/load-states.tsx'
 import { Card, Page } from '#parts/page.tsx'
 import {
   Facts,
@@ -44,8 +44,7 @@ export function EsimPage() {
   useReloadAfter(profile && `${profile.esimStatus} ${profile.suspended}`)
   const { more, dialog } = useEsimActions(path, profile)
   const handing = useHandingOver(path)
-  if (error && !profile) return <LoadError error={error} retry={refetch} />
-  if (!profile) return <Loading />
+  if (!profile) return <LoadState error={error} retry={refetch} />
   const isReported = ['GOT_RESOURCE', 'IN_USE'].includes(profile.esimStatus)
   const poll = canEdit(me) && isReported && <PollButton path={path} />
   return (

@@ -2,7 +2,7 @@ import type { Me } from '@dealer-esim/gateway/http/console/people/me.ts'
 import { type ComponentType, Suspense, useState } from 'react'
 import { consoleBase, isSignedOut } from '#api/call-api.ts'
 import { queryClient, SESSION, useApi } from '#api/use-api.ts'
-import { LoadError, Loading } from '#parts/load-states.tsx'
+import { Loading, LoadState } from '#parts/load-states.tsx'
 import { wasSignedIn } from '#people/sign-in/session.ts'
 import { SignInPage } from '#people/sign-in/sign-in.tsx'
 
@@ -31,7 +31,7 @@ function Outside({ onSession }: { onSession(): void }) {
     setIn(true)
     onSession()
   }
-  if (!isSignedOut(error)) return error ? <LoadError error={error} retry={refetch} /> : <Loading />
+  if (!isSignedOut(error)) return <LoadState error={error} retry={refetch} />
   return (
     <SignInPage
       onSignedIn={(signedIn) => {

@@ -8,7 +8,7 @@ import { useApi, useChange } from '#api/use-api.ts'
 import { Prose } from '#code/prose.tsx'
 import { parseQpsInput } from '#parts/form-values.ts'
 import { countColumn, valueColumn } from '#parts/list-columns.tsx'
-import { LoadError, Loading } from '#parts/load-states.tsx'
+import { LoadState } from '#parts/load-states.tsx'
 import { Card, Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { SettingsCard } from '#parts/settings-card.tsx'
@@ -28,10 +28,9 @@ export function OperatorSettingsPage() {
   const isLoaded = settings.data && configuration.data
   return (
     <Page title={t.operatorSettings.title} description={t.operatorSettings.text}>
-      {error && !isLoaded && (
-        <LoadError error={error} retry={() => Promise.all([settings.refetch(), configuration.refetch()])} />
+      {!isLoaded && (
+        <LoadState error={error} retry={() => Promise.all([settings.refetch(), configuration.refetch()])} />
       )}
-      {!error && !isLoaded && <Loading />}
       {isLoaded && (
         <UnsavedWarning>
           <Stack gap="md">

@@ -10,7 +10,7 @@ import { chooseTargets } from '#esims/send-pairs.ts'
 import { SentMark, TravellerName } from '#esims/use-sends.tsx'
 import { asSentence } from '#parts/format.ts'
 import { figureColumn, statusColumn, valueColumn } from '#parts/list-columns.tsx'
-import { LoadError, Loading } from '#parts/load-states.tsx'
+import { LoadState } from '#parts/load-states.tsx'
 import { Card, Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { Amount, Copyable, Facts, Hint, Status, TechnicalDetails, TextLink, Timestamp } from '#parts/values.tsx'
@@ -41,8 +41,7 @@ export function OrderPage() {
   } = useApi<OrderDetail>(path, {}, { refreshMs: isInProgress ? REFRESH_MS : undefined })
   useReloadAfter(order?.orderStatus)
   const { decide, more, dialog } = useOrderActions(order)
-  if (error && !order) return <LoadError error={error} retry={refetch} />
-  if (!order) return <Loading />
+  if (!order) return <LoadState error={error} retry={refetch} />
   const isTopUp = order.orderType === 'TOPUP'
   return (
     <Page

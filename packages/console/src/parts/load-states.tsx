@@ -43,6 +43,11 @@ export function LoadError({ error, retry }: { error: Error; retry?: (() => unkno
   )
 }
 
+/** Shown in place of what is not loaded yet, or cannot be loaded. */
+export function LoadState({ error, retry }: { error: Error | null; retry: () => unknown }) {
+  return error ? <LoadError error={error} retry={retry} /> : <Loading />
+}
+
 /** The error. Screen readers announce it immediately. */
 export function ErrorText({ children }: { children: ReactNode }) {
   return (

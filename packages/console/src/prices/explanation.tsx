@@ -4,7 +4,7 @@ import { useApi } from '#api/use-api.ts'
 import { packagePath } from '#catalogue/catalogue-paths.ts'
 import { formatMoney } from '#parts/format.ts'
 import { figureColumn } from '#parts/list-columns.tsx'
-import { LoadError, Loading } from '#parts/load-states.tsx'
+import { LoadState } from '#parts/load-states.tsx'
 import { List } from '#parts/record-list.tsx'
 import { Amount } from '#parts/values.tsx'
 import { t } from '#strings/page-texts.ts'
@@ -19,8 +19,7 @@ export function ExplainedPrice(props: { packageCode: string; tenantId: string; a
   const isDated = at !== undefined && !Number.isNaN(at.getTime())
   const query = { tenantId, ...(isDated && { at: at.toISOString() }) }
   const { data, error, refetch } = useApi<PriceExplanation>(`${packagePath(packageCode)}/explanation`, query)
-  if (error && !data) return <LoadError error={error} retry={refetch} />
-  if (!data) return <Loading />
+  if (!data) return <LoadState error={error} retry={refetch} />
   const { price, cost, currencyCode, steps } = data
   return (
     <Stack gap="xs" data-explanation>

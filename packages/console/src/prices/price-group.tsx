@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { useApi } from '#api/use-api.ts'
 import { MoreMenu } from '#design/record.tsx'
 import { ChangeDialog } from '#parts/dialog.tsx'
-import { LoadError, Loading } from '#parts/load-states.tsx'
+import { LoadState } from '#parts/load-states.tsx'
 import { Card, Page } from '#parts/page.tsx'
 import { TextLink } from '#parts/values.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
@@ -20,8 +20,7 @@ export function PriceGroupPage() {
   const { data, error, refetch } = useApi<GroupDetail>(apiPath('group', groupName))
   const [choosing, setChoosing] = useState(false)
   const { more, dialog } = useNameActions('group', groupName)
-  if (error && !data) return <LoadError error={error} retry={refetch} />
-  if (!data) return <Loading />
+  if (!data) return <LoadState error={error} retry={refetch} />
   return (
     <Page
       title={data.groupName}

@@ -10,7 +10,7 @@ import { ChangeDialog } from '#parts/dialog.tsx'
 import { SearchBox } from '#parts/filters.tsx'
 import { formatCount } from '#parts/format.ts'
 import { actionsColumn } from '#parts/list-columns.tsx'
-import { LoadError, Loading } from '#parts/load-states.tsx'
+import { LoadState } from '#parts/load-states.tsx'
 import { Card, Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
@@ -34,8 +34,7 @@ export function PricePlanPage() {
   const [open, setOpen] = useState<'rule' | 'displayName'>()
   const close = () => setOpen(undefined)
   const naming = useNameActions('plan', planName)
-  if (error && !data) return <LoadError error={error} retry={refetch} />
-  if (!data) return <Loading />
+  if (!data) return <LoadState error={error} retry={refetch} />
   const changes = canOperate(me)
   const more = [{ label: t.prices.displayName, onClick: () => setOpen('displayName') }, ...naming.more]
   return (

@@ -7,7 +7,7 @@ import { useApi, useChange } from '#api/use-api.ts'
 import { MoreMenu, Record } from '#design/record.tsx'
 import { ChangeDialog } from '#parts/dialog.tsx'
 import { formFields, markSaved } from '#parts/form-values.ts'
-import { ErrorText, LoadError, Loading } from '#parts/load-states.tsx'
+import { ErrorText, LoadState } from '#parts/load-states.tsx'
 import { Card, NotFound, Page } from '#parts/page.tsx'
 import { UnsavedWarning } from '#parts/unsaved.tsx'
 import { Hint } from '#parts/values.tsx'
@@ -40,8 +40,7 @@ export function SaleRulePage() {
   const list = useApi<{ rules: SaleRuleRow[] }>('/sale-rules')
   const [deleting, setDeleting] = useState(false)
   const row = list.data?.rules.find((one) => one.ruleName === ruleName)
-  if (list.error && !list.data) return <LoadError error={list.error} retry={list.refetch} />
-  if (!list.data) return <Loading />
+  if (!list.data) return <LoadState error={list.error} retry={list.refetch} />
   if (!row) return <NotFound />
   return (
     <Page

@@ -7,7 +7,7 @@ import { FilterChips } from '#lists/filter-chips.tsx'
 import { useDealerFilter } from '#parts/dealer-filter.tsx'
 import { useFilterKinds } from '#parts/filters.tsx'
 import { formatDay } from '#parts/format.ts'
-import { EmptyState, LoadError, Loading } from '#parts/load-states.tsx'
+import { EmptyState, Loading, LoadState } from '#parts/load-states.tsx'
 import { Card, Page } from '#parts/page.tsx'
 import { type Filters, useFilters } from '#parts/use-filters.ts'
 import { Hint } from '#parts/values.tsx'
@@ -86,8 +86,7 @@ function Report({ filters }: { filters: Filters }) {
           {t.common.export}
         </Button>
       </Group>
-      {error && !data && <LoadError error={error} retry={refetch} />}
-      {!data && !error && <Loading />}
+      {!data && <LoadState error={error} retry={refetch} />}
       {data && <Figures {...{ by, report: data, period, search, loading: isFetching }} />}
     </>
   )

@@ -7,7 +7,7 @@ import { useApi, useChange } from '#api/use-api.ts'
 import { type MoreAction, MoreMenu, StateSentence } from '#design/record.tsx'
 import { Dialog, ReasonField } from '#parts/dialog.tsx'
 import { formatMoney } from '#parts/format.ts'
-import { LoadError, Loading } from '#parts/load-states.tsx'
+import { LoadState } from '#parts/load-states.tsx'
 import { Page, Tabs } from '#parts/page.tsx'
 import { Status } from '#parts/values.tsx'
 import { canOperate, isOperator, useSession } from '#people/sign-in/session.ts'
@@ -26,8 +26,7 @@ export function DealerPage() {
   const me = useSession()
   const { tenantId, data, error, refetch } = useTenant()
   const { more, dialog } = useSuspension(data)
-  if (error && !data) return <LoadError error={error} retry={refetch} />
-  if (!data) return <Loading />
+  if (!data) return <LoadState error={error} retry={refetch} />
   if (!isOperator(me)) return <Outlet />
   const at = `/tenants/${tenantId}`
   return (

@@ -4,7 +4,7 @@ import { type FormEvent, useState } from 'react'
 import { useApi } from '#api/use-api.ts'
 import { ChangeDialog } from '#parts/dialog.tsx'
 import { formatMoneyInput, formFields, parseMoneyInput } from '#parts/form-values.ts'
-import { EmptyState, LoadError, Loading } from '#parts/load-states.tsx'
+import { EmptyState, LoadState } from '#parts/load-states.tsx'
 import { Card, Page } from '#parts/page.tsx'
 import { SettingsCard } from '#parts/settings-card.tsx'
 import { UnsavedWarning } from '#parts/unsaved.tsx'
@@ -21,10 +21,9 @@ export function PaymentSettingsPage() {
   const error = list.error ?? details.error
   return (
     <Page title={t.payments.title} description={t.payments.text}>
-      {error && !(list.data && details.data) && (
-        <LoadError error={error} retry={() => Promise.all([list.refetch(), details.refetch()])} />
+      {!(list.data && details.data) && (
+        <LoadState error={error} retry={() => Promise.all([list.refetch(), details.refetch()])} />
       )}
-      {!error && !(list.data && details.data) && <Loading />}
       <UnsavedWarning>
         <Stack gap="md">
           {details.data && <Details key={JSON.stringify(details.data)} details={details.data} />}

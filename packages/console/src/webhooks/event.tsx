@@ -6,7 +6,7 @@ import { CodeBlock } from '#code/code-block.tsx'
 import { prettyJson } from '#code/highlight.ts'
 import { Record, StateSentence } from '#design/record.tsx'
 import { formatDuration, formatRelativeTime } from '#parts/format.ts'
-import { LoadError, Loading } from '#parts/load-states.tsx'
+import { LoadState } from '#parts/load-states.tsx'
 import { Card, Page } from '#parts/page.tsx'
 import { Facts, Hint, type StatusTone, TechnicalDetails, TextLink, Timestamp, TimeZone } from '#parts/values.tsx'
 import { canEdit, isOperator, useSession } from '#people/sign-in/session.ts'
@@ -22,8 +22,7 @@ export function EventPage() {
   const path = `/tenants/${tenantId}/events/${notifyId}`
   const { data: event, error, refetch } = useApi<EventView>(path, {}, { refreshMs: REFRESH_MS })
   const resend = useChange({ success: t.webhooks.resent })
-  if (error && !event) return <LoadError error={error} retry={refetch} />
-  if (!event) return <Loading />
+  if (!event) return <LoadState error={error} retry={refetch} />
   return (
     <Page
       title={t.webhooks.types[event.notifyType]}

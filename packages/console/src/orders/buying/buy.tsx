@@ -1,7 +1,7 @@
 import type { OrderRow } from '@dealer-esim/gateway/http/console/orders/orders.ts'
 import { useEffect, useState } from 'react'
 import { useApi } from '#api/use-api.ts'
-import { LoadError, Loading } from '#parts/load-states.tsx'
+import { LoadState } from '#parts/load-states.tsx'
 import { NotFound, Page } from '#parts/page.tsx'
 import { useFilters } from '#parts/use-filters.ts'
 import { useSession } from '#people/sign-in/session.ts'
@@ -33,8 +33,7 @@ export function BuyPage() {
   if (order) return <OrderProgress order={order} press={press} buyMore={begin} />
   return (
     <Page title={t.portal.title}>
-      {found.error && !found.data && <LoadError error={found.error} retry={found.refetch} />}
-      {!found.data && !found.error && <Loading />}
+      {!found.data && <LoadState error={found.error} retry={found.refetch} />}
       {found.data && isOpen && (
         <ChoosePackages
           key={transactionId}

@@ -2,7 +2,7 @@ import type { BuyablePackage, Place } from '@dealer-esim/gateway/http/console/or
 import { Paper } from '@mantine/core'
 import { useState } from 'react'
 import { useApi } from '#api/use-api.ts'
-import { EmptyState, LoadError, Loading } from '#parts/load-states.tsx'
+import { EmptyState, Loading, LoadState } from '#parts/load-states.tsx'
 import { useFilters } from '#parts/use-filters.ts'
 import { t } from '#strings/strings.ts'
 import { Cart, type CartProps } from './cart.tsx'
@@ -21,8 +21,7 @@ export function ChoosePackages(props: Pick<CartProps, 'tenantId' | 'transactionI
   const [entered, setEntered] = useState(0)
   const path = `/tenants/${tenantId}/buyable-packages/places`
   const { data, error, refetch } = useApi<{ places: Place[]; isMailPossible: boolean }>(path)
-  if (error && !data) return <LoadError error={error} retry={refetch} />
-  if (!data) return <Loading />
+  if (!data) return <LoadState error={error} retry={refetch} />
   if (data.places.length === 0)
     return (
       <Paper withBorder>

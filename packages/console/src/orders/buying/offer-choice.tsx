@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { useApi } from '#api/use-api.ts'
 import { packageTitleText } from '#catalogue/package-title.ts'
 import { formatAmount, formatMoney } from '#parts/format.ts'
-import { LoadError, Loading } from '#parts/load-states.tsx'
+import { LoadState } from '#parts/load-states.tsx'
 import { Hint } from '#parts/values.tsx'
 import { formatMessage, t } from '#strings/strings.ts'
 import { gridOf, marginOf, OFFER_SORTS, type OfferSort, sortOffers } from './offers.ts'
@@ -39,8 +39,7 @@ export function OfferChoice({ tenantId, place, named, chosen, entered, onToggle 
   const path = `/tenants/${tenantId}/buyable-packages/at`
   const { data, error, refetch } = useApi<{ packages: BuyablePackage[] }>(path, { place: place.place })
   const section = useFocusEntered(entered, data !== undefined)
-  if (error && !data) return <LoadError error={error} retry={refetch} />
-  if (!data) return <Loading />
+  if (!data) return <LoadState error={error} retry={refetch} />
   const [own, wide] = [true, false].map((isOwn) => data.packages.filter((one) => (one.place === place.place) === isOwn))
   const isWideShown = own!.length === 0 || (isWide && wide!.length > 0)
   const shown = isWideShown ? wide! : own!

@@ -11,10 +11,8 @@ import {
 import { type CursorScope, createCursor, readCursor } from '@dealer-esim/lib/cursor.ts'
 import { firstUuidAt, HIGHEST_UUID, isUuid, LOWEST_UUID } from '@dealer-esim/lib/ids.ts'
 import type { Db, Statement } from '@dealer-esim/lib/postgres/db.ts'
-import { lineOfItem, type PackageLine } from '#orders/order-item.ts'
-import { sentTransactionId } from '#orders/transaction-id.ts'
-import { tenantNow, timeRange } from '#platform/test-time.ts'
-import { type ProfileReadDeps, type ProfileRow, profileColumns, toProfile } from './profile.ts'
+import { timeRange } from '#platform/test-time.ts'
+import { JOIN_ORDERS, type JoinedRow, type ProfileReadDeps, profileOfRow } from './profile.ts'
 
 /**
  * Lists one page of `esim/profile/list`, newest first by (createTime, id). Ids begin with their creation time, so one range
@@ -33,18 +31,14 @@ export async function listProfiles(
   const statement = statementFor(tenantId, request, before, { limit: size + 1, isInTestTime: testOffsetMs > 0 })
   // The request specifies an order or profile that cannot exist.
   if (statement === undefined) return { profileList: [], nextCursor: null }
-  const rows = await deps.db.query<Row>(statement)
+  const rows = await deps.db.query<JoinedRow>(statement)
   const page = rows.slice(0, size)
   const last = page.at(-1)
   return {
-    profileList: page.map((row) => {
-      return toProfile(deps, tenantId, { ...row, line: lineOfItem(row.packageLines, row.itemNo) })
-    }),
+    profileList: page.map((row) => profileOfRow(deps, tenantId, row)),
     nextCursor: rows.length > size && last ? createCursor(deps.linkKey, scope, [last.profileId]) : null,
   }
 }
-
-type Row = Omit<ProfileRow, 'line'> & { itemNo: number; packageLines: PackageLine[] }
 
 /**
  * The most selective filter determines the statement. The others filter its few rows.
@@ -112,18 +106,7 @@ const REST = `
   and ($10::text is null or p.smdp_status = $10)`
 const NEWEST = 'order by p.profile_id desc limit $4'
 
-/**
- * Reads the profiles first, then their orders with one index scan: PostgreSQL 17 and later read each index page once.
- * Measured for a page of a hundred profiles: a look-up per order and item touched 620 index pages, or a thousand with five
- * million orders, whose indexes are two levels deeper. This statement touches about 30.
- */
-const TAIL = `, sold as materialized (
-    select order_id, transaction_id, sent, package_lines from orders
-    where tenant_id = $1 and order_id = any (array(select order_id from found)))
-  select ${profileColumns(tenantNow('$1'))}, p.item_no, ${sentTransactionId('o')} as transaction_id, o.package_lines
-  from found p join sold o on o.order_id = p.order_id
-  where $6::text is null or o.transaction_id = $6
-  order by p.profile_id desc`
+const TAIL = `${JOIN_ORDERS} where $6::text is null or o.transaction_id = $6 order by p.profile_id desc`
 
 const BY_ID = `with found as materialized (
   select p.* from profiles p where ${RANGE} and p.profile_id = $7 ${REST} limit $4)`

@@ -1,10 +1,7 @@
 import type { Profile } from '@dealer-esim/contract'
 import { firstUuidAt, HIGHEST_UUID, isUuid, LOWEST_UUID } from '@dealer-esim/lib/ids.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
-import { lineOfItem, type PackageLine } from '#orders/order-item.ts'
-import { sentTransactionId } from '#orders/transaction-id.ts'
-import { tenantNow } from '#platform/test-time.ts'
-import { type ProfileReadDeps, type ProfileRow, profileColumns, toProfile } from './profile.ts'
+import { JOIN_ORDERS, type JoinedRow, type ProfileReadDeps, profileOfRow } from './profile.ts'
 
 /** The maximum number of eSIMs that a numbered page can count: neither count nor page reads more rows. */
 export const COUNTED_PROFILES_MAX = 10_000
@@ -67,19 +64,12 @@ export async function pageProfiles(
   if (total > COUNTED_PROFILES_MAX) return undefined
   const offset = (pageNum - 1) * pageSize
   if (offset >= total) return { profiles: [], total }
-  const rows = await deps.db.query<Omit<ProfileRow, 'line'> & { itemNo: number; packageLines: PackageLine[] }>({
+  const rows = await deps.db.query<JoinedRow>({
     name: `profiles-page-${name}`,
     text: `with found as materialized (
-             select p.* from profiles p where ${where} order by ${order} offset $6 limit $7
-           ), sold as materialized (
-             select order_id, transaction_id, sent, package_lines from orders
-             where tenant_id = $1 and order_id = any (array(select order_id from found)))
-           select ${profileColumns(tenantNow('$1'))}, p.item_no, ${sentTransactionId('o')} as transaction_id, o.package_lines
-           from found p join sold o on o.order_id = p.order_id order by ${order}`,
+             select p.* from profiles p where ${where} order by ${order} offset $6 limit $7)
+           ${JOIN_ORDERS} order by ${order}`,
     values: [...values, offset, pageSize],
   })
-  const profiles = rows.map((row) =>
-    toProfile(deps, tenantId, { ...row, line: lineOfItem(row.packageLines, row.itemNo) }),
-  )
-  return { profiles, total }
+  return { profiles: rows.map((row) => profileOfRow(deps, tenantId, row)), total }
 }

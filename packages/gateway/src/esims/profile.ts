@@ -8,7 +8,9 @@ import {
   type SmdpStatus,
 } from '@dealer-esim/contract'
 import type { Cipher } from '@dealer-esim/lib/crypto.ts'
-import type { PackageLine } from '#orders/order-item.ts'
+import { lineOfItem, type PackageLine } from '#orders/order-item.ts'
+import { sentTransactionId } from '#orders/transaction-id.ts'
+import { tenantNow } from '#platform/test-time.ts'
 import { decryptSecrets } from './profile-secrets.ts'
 import { qrUrl, shareAlive, shareUrl } from './qr/qr-link.ts'
 
@@ -60,6 +62,24 @@ export const profileColumns = (
   p.apn, p.esim_status, p.smdp_status, p.total_volume, p.order_usage, p.usage_update_time, p.total_duration,
   p.duration_unit, p.install_before, p.activate_time, p.expired_time, p.suspended, p.share_generation,
   ${shareAlive(now)} as is_shared, p.created_at, p.updated_at`
+
+/** A row of a statement with JOIN_ORDERS. */
+export type JoinedRow = Omit<ProfileRow, 'line'> & { itemNo: number; packageLines: PackageLine[] }
+
+/**
+ * SQL after `with found as materialized (…)`, which reads profiles of the tenant $1: their orders with one index scan, of which
+ * PostgreSQL 17 and later read each page once. Measured for a page of a hundred profiles: a look-up per order and item touched
+ * 620 index pages, or a thousand with five million orders, whose indexes are two levels deeper. This touches about 30.
+ */
+export const JOIN_ORDERS = `, sold as materialized (
+    select order_id, transaction_id, sent, package_lines from orders
+    where tenant_id = $1 and order_id = any (array(select order_id from found)))
+  select ${profileColumns(tenantNow('$1'))}, p.item_no, ${sentTransactionId('o')} as transaction_id, o.package_lines
+  from found p join sold o on o.order_id = p.order_id`
+
+export function profileOfRow(deps: ProfileReadDeps, tenantId: string, row: JoinedRow): Profile {
+  return toProfile(deps, tenantId, { ...row, line: lineOfItem(row.packageLines, row.itemNo) })
+}
 
 /** The profile of the dealer API, with its activation code. Never log it. */
 export function toProfile(deps: ProfileReadDeps, tenantId: string, row: ProfileRow): Profile {

@@ -48,6 +48,18 @@ export interface CallDefaults {
   concurrency: number
 }
 
+/** The traits of a supplier that sells one eSIM a call. The rate limit of an account applies to all nodes: rest-client.ts. */
+export const callTraits = (
+  config: { [Name in keyof CallDefaults]?: number | undefined },
+  defaults: Omit<CallDefaults, 'timeoutMs'>,
+) => ({
+  batch: 1,
+  concurrency: config.concurrency ?? defaults.concurrency,
+  perSecond: null,
+  graceMs: config.settlesMs ?? defaults.settlesMs,
+  giveUpAfterMs: config.giveUpAfterMs ?? defaults.giveUpAfterMs,
+})
+
 /** The limits of calls over a network. */
 export const callSettings = (defaults: CallDefaults, concurrencyMax = 1_000) => ({
   timeoutMs: Type.Optional(

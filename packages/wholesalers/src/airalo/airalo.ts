@@ -4,6 +4,7 @@ import { decimalOf, iccidOf, isText, type JsonObject, parseJson, parseObject, re
 import { longestMs, timeOfEvent } from '#rest-client.ts'
 import { refuseSeveralDays } from '#several-days.ts'
 import type { CancelOutcome, Outcome, ReceivedEvent, Supplier, SupplierRequest } from '#supplier.ts'
+import { callTraits } from '#supplier-settings.ts'
 import { type AiraloClient, type AiraloConfig, type AiraloDeps, airaloClient, DEFAULTS, sign } from './client.ts'
 import { findOrders, INCLUDE, ListFailure, listSold } from './lists.ts'
 import { outcomeOfFailedQuery, outcomeOfFound, outcomeOfOrder } from './outcome.ts'
@@ -24,12 +25,8 @@ export function airaloSupplier(name: string, config: AiraloConfig, deps: AiraloD
     name,
     type: 'airalo',
     traits: {
-      batch: 1,
-      concurrency: config.concurrency ?? DEFAULTS.concurrency,
-      perSecond: null, // the account's limit applies across all nodes: rest-client.ts
+      ...callTraits(config, DEFAULTS),
       timeoutMs: longestMs(REQUESTS_MAX, config),
-      graceMs: config.settlesMs ?? DEFAULTS.settlesMs,
-      giveUpAfterMs: config.giveUpAfterMs ?? DEFAULTS.giveUpAfterMs,
       findsLate: true,
       cancelsUnseenOnly: true, // by hand, and only for a reason that Airalo accepts
     },

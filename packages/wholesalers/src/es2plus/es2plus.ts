@@ -3,6 +3,7 @@ import type { OutboundFailure } from '@dealer-esim/lib/outbound/outbound.ts'
 import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
 import { parseObject } from '#members.ts'
 import type { CancelOutcome, SuppliedEsim, Supplier } from '#supplier.ts'
+import { callTraits } from '#supplier-settings.ts'
 import { type Es2plusClient, es2plusClient } from './client.ts'
 import { DEFAULTS, type Es2plusConfig } from './es2plus-config.ts'
 import { isGone, isNotExecuted, quoteOf, resultOf } from './outcome.ts'
@@ -24,12 +25,9 @@ export function es2plusSupplier(name: string, config: Es2plusConfig, deps: Es2pl
     name,
     type: 'es2plus',
     traits: {
-      batch: 1,
-      concurrency: config.concurrency ?? DEFAULTS.concurrency,
+      ...callTraits(config, DEFAULTS),
       perSecond: config.perSecond ?? null,
       timeoutMs: CALLS_MAX * (config.timeoutMs ?? DEFAULTS.timeoutMs) + OVERHEAD_MS,
-      graceMs: config.settlesMs ?? DEFAULTS.settlesMs,
-      giveUpAfterMs: config.giveUpAfterMs ?? DEFAULTS.giveUpAfterMs,
       queryBuys: true,
     },
     order: (requests) => Promise.all(requests.map((request) => order(context, request))),

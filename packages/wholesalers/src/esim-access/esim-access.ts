@@ -4,6 +4,7 @@ import { isListedSender, unlistedSender } from '#event-senders.ts'
 import { iccidOf, isObject, type JsonObject, parseObject, textOf, wholeOf } from '#members.ts'
 import { timeOfEvent } from '#rest-client.ts'
 import type { ProfileReport, ReceivedEvent, ReportOutcome, SuppliedEsim, Supplier, UnreadableEntry } from '#supplier.ts'
+import { callTraits } from '#supplier-settings.ts'
 import { objectsIn, unreadableIn } from '#unreadable-entry.ts'
 import { act, sendSms } from './actions.ts'
 import { type Call, createCall, DEFAULTS, type EsimAccessConfig, type EsimAccessDeps, entriesIn } from './client.ts'
@@ -29,13 +30,8 @@ export function esimAccessSupplier(name: string, config: EsimAccessConfig, deps:
     name,
     type: 'esim-access',
     traits: {
-      batch: 1,
-      concurrency: config.concurrency ?? DEFAULTS.concurrency,
-      // The account's limit applies across all nodes: each call waits for its turn.
-      perSecond: null,
+      ...callTraits(config, DEFAULTS),
       timeoutMs: CALLS_MAX * (timeoutMs + TURN_WAIT_MAX_MS) + CHECK_AFTER_MS.reduce((sum, ms) => sum + ms, 0),
-      graceMs: config.settlesMs ?? DEFAULTS.settlesMs,
-      giveUpAfterMs: config.giveUpAfterMs ?? DEFAULTS.giveUpAfterMs,
     },
     order: (requests) => Promise.all(requests.map((request) => order(account, request))),
     topUp: (requests) => Promise.all(requests.map((request) => topUp(account, request))),

@@ -3,6 +3,7 @@ import { iccidOf, parseObject } from '#members.ts'
 import { longestMs, type RestDeps, TIMEOUT_MS, timeOfEvent } from '#rest-client.ts'
 import { refuseSeveralDays } from '#several-days.ts'
 import type { ActionOutcome, ReceivedEvent, SuppliedEsim, Supplier } from '#supplier.ts'
+import { callTraits } from '#supplier-settings.ts'
 import { DEFAULTS, type EsimGoClient, type EsimGoConfig, esimGoClient, SEND_WITHIN_MS } from './client.ts'
 import { listOrders, listProducts, readBalance, testAccount } from './lists.ts'
 import { outcomeOfSms } from './outcome.ts'
@@ -35,13 +36,9 @@ export function esimGoSupplier(name: string, config: EsimGoConfig, deps: RestDep
     name,
     type: 'esim-go',
     traits: {
-      batch: 1,
-      concurrency: config.concurrency ?? DEFAULTS.concurrency,
-      perSecond: null, // the account's limit applies across all nodes: rest-client.ts
+      ...callTraits(config, DEFAULTS),
       timeoutMs:
         claimWaitMs + longestMs(CALLS_MAX, { timeoutMs, perSecond }) + CHECK_AFTER_MS.reduce((sum, ms) => sum + ms, 0),
-      graceMs,
-      giveUpAfterMs: config.giveUpAfterMs ?? DEFAULTS.giveUpAfterMs,
       findsLate: true,
     },
     order: (requests) => Promise.all(requests.map((request) => refuseSeveralDays(request) ?? order(context, request))),

@@ -17,6 +17,7 @@ import type {
   SupplierRequest,
   TopUpRequest,
 } from '#supplier.ts'
+import { callTraits } from '#supplier-settings.ts'
 import { unreadableIn } from '#unreadable-entry.ts'
 import { act, findProfile } from './actions.ts'
 import { DEFAULTS, type GatewayConfig, onlyLive, type Upstream, type UpstreamAnswer, upstreamOf } from './client.ts'
@@ -45,13 +46,10 @@ export function gatewaySupplier(
     name,
     type: 'gateway',
     traits: {
-      batch: 1,
-      concurrency: config.concurrency ?? DEFAULTS.concurrency,
+      ...callTraits(config, DEFAULTS),
       perSecond: config.perSecond ?? null,
       // The requests of one call: the eSIM of a top-up, an order, a second one at the current price, and the queries.
       timeoutMs: 4 * timeoutMs + FIRST_CHECK_MS * 2 ** CHECKS_AFTER_ORDER,
-      graceMs: config.settlesMs ?? DEFAULTS.settlesMs,
-      giveUpAfterMs: config.giveUpAfterMs ?? DEFAULTS.giveUpAfterMs,
     },
     order: (requests) => Promise.all(requests.map((request) => order(upstream, request))),
     topUp: (requests) => Promise.all(requests.map((request) => topUp(upstream, request))),

@@ -3,6 +3,7 @@ import { isObject, isText, parseObject } from '#members.ts'
 import { longestMs, type RestDeps } from '#rest-client.ts'
 import { refuseSeveralDays } from '#several-days.ts'
 import type { CancelOutcome, ReceivedEvent, Supplier } from '#supplier.ts'
+import { callTraits } from '#supplier-settings.ts'
 import { DEFAULTS, type MobimatterConfig, mobimatterClient } from './client.ts'
 import { listProducts, readBalance, testAccount } from './lists.ts'
 import { createProgressStore, type ProgressStore } from './progress.ts'
@@ -25,12 +26,8 @@ export function mobimatterSupplier(name: string, config: MobimatterConfig, deps:
     name,
     type: 'mobimatter',
     traits: {
-      batch: 1,
-      concurrency: config.concurrency ?? DEFAULTS.concurrency,
-      perSecond: null, // the account's limit applies across all nodes: rest-client.ts
+      ...callTraits(config, DEFAULTS),
       timeoutMs: longestMs(CALLS_MAX, config) + CHECK_AFTER_MS.reduce((sum, ms) => sum + ms, 0),
-      graceMs: config.settlesMs ?? DEFAULTS.settlesMs,
-      giveUpAfterMs: config.giveUpAfterMs ?? DEFAULTS.giveUpAfterMs,
       cancelsUnseenOnly: true,
       findsLate: true, // a completion may take effect after its time-out
       reportsOnRequest: true, // MobiMatter asks not to poll its providers

@@ -5,6 +5,7 @@ import { iccidOf, isObject, isText, parseObject } from '#members.ts'
 import { longestMs, type RestAnswer, type RestDeps } from '#rest-client.ts'
 import { refuseSeveralDays } from '#several-days.ts'
 import type { CancelOutcome, Outcome, ReceivedEvent, SuppliedEsim, Supplier, SupplierRequest } from '#supplier.ts'
+import { callTraits } from '#supplier-settings.ts'
 import { DEFAULTS, type ZenditClient, type ZenditConfig, zenditClient } from './client.ts'
 import { listProducts, listPurchases } from './lists.ts'
 import {
@@ -33,13 +34,9 @@ export function zenditSupplier(name: string, config: ZenditConfig, deps: RestDep
     name,
     type: 'zendit',
     traits: {
-      batch: 1,
-      concurrency: config.concurrency ?? DEFAULTS.concurrency,
-      perSecond: null, // the account's limit applies across all nodes: rest-client.ts
+      ...callTraits(config, DEFAULTS),
       // The requests of one call: the order, one late query, and the waits between queries.
       timeoutMs: longestMs(2, config) + FIRST_CHECK_MS * 2 ** CHECKS,
-      graceMs: config.settlesMs ?? DEFAULTS.settlesMs,
-      giveUpAfterMs: config.giveUpAfterMs ?? DEFAULTS.giveUpAfterMs,
     },
     order: (requests) =>
       Promise.all(requests.map((request) => refuseSeveralDays(request) ?? purchase(client, request))),

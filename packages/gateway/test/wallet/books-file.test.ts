@@ -220,6 +220,14 @@ describe('a remembered checkpoint', () => {
   })
 })
 
+test('a person who may only read signs a checkpoint of the newest entries', async () => {
+  const reader = await signedInAs(bed, 'OPERATOR_READ_ONLY')
+  const sign = async () => (await reader.call('POST', `${path()}/checkpoints`)).body.treeSize
+  const before = await sign()
+  await addEntries(1)
+  await expect.poll(sign).toBe(before + 1) // at most one checkpoint a second
+})
+
 test('a file of a month has its entries, and another dealer has none of it', async () => {
   const [row] = await bed.db.query<{ month: string }>(sql`select to_char(now() at time zone 'utc', 'YYYY-MM') as month`)
   const response = await dealer.call('GET', `${path()}/file?month=${row!.month}`)

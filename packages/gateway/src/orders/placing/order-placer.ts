@@ -15,6 +15,14 @@ import { placeOptimistically } from './place-optimistically.ts'
 import { createRecentOrders } from './recent-orders.ts'
 import { readToppedUpEsims } from './topped-up-esims.ts'
 
+/*
+ * The way of an order through this folder:
+ * 1. recent-orders.ts answers the repeat of an order that this node has placed lately, without a lock.
+ * 2. This file collects orders into batches, repeats a batch after a temporary failure, and splits one that fails otherwise.
+ * 3. place-optimistically.ts decides a batch on cached wallets, and writes it if they are unchanged. If it cannot,
+ * 4. place-batch.ts locks the wallets, reads, decides (decide-order.ts) and writes (write-orders.ts), in one transaction.
+ */
+
 export interface OrderPlacer {
   /**
    * Places one order, together with others that arrive at about the same time. Never rejects: a failure is also a verdict.
@@ -76,7 +84,8 @@ export function createOrderPlacer(options: OrderPlacerDeps): OrderPlacer {
       keysShareBatch: true,
       run: (inputs) => placeInTime(deps, inputs),
     })
-  // Batches with orders of restricted keys, or with orders that are handed over, always read: no other order pays for that.
+  // Orders of restricted keys and orders that are handed over always read, so other orders do not share a batch with them.
+  // Unsigned orders and those at a test time read too, but they are rare.
   const [batches, readingBatches] = [batchesOf(), batchesOf()]
   /** Looks up the eSIM's id: a batch that does not read eSIMs needs it. If no eSIM is found, the batch looks again. */
   const withNamedEsim = async (input: TopUpInput): Promise<TopUpInput> => {
@@ -98,7 +107,10 @@ export function createOrderPlacer(options: OrderPlacerDeps): OrderPlacer {
   }
 }
 
-/** True if an order with the transactionId exists. A conflict also shows that. */
+/**
+ * True if an order with the transactionId probably exists. A conflict can also come from an action, a send or a restore: then
+ * the look-up finds no order, and the repeat is placed as any other.
+ */
 function orderExists(verdict: Verdict): boolean {
   return verdict.kind !== 'refused' || verdict.code === '200012'
 }

@@ -77,7 +77,7 @@ interface Placement {
  * transaction that held the lock. Statements of a transaction run in the order in which they are sent (read committed),
  * even if the next one is sent before the previous one is answered, and COMMIT follows the last.
  * The locks are held for two round trips whatever the number of orders: locking and reading, then the writing statement and
- * COMMIT.
+ * COMMIT. There is a third one between them if an order has a restricted key or is sent to a traveller.
  */
 export async function placeLocked(
   tx: Tx,

@@ -16,8 +16,8 @@ import { type Assumptions, writeIfUnchanged } from './write-orders.ts'
  * Places orders on wallets that this node has cached, in one round trip: they are decided on the cached wallets and
  * catalogue, and written only if both are unchanged when the wallets are locked and no order exists yet. The eSIMs of top-ups
  * are not read: they are assumed to fit, and the writing statement checks that (topped-up-esims.ts). This handles the plain
- * case only. placeBatch, which reads first, handles refusals, replays, low-balance alerts, orders that are handed over,
- * unsigned orders, because they are audited, and those of restricted keys, whose limits are read under the lock.
+ * case only. placeBatch, which reads first, handles refusals, replays, low-balance alerts, orders that are handed over or have
+ * a test time, unsigned orders, because they are audited, and those of restricted keys, whose limits are read under the lock.
  *
  * Locks: the wallets' rows, in ascending tenant order.
  * @returns undefined if nothing was placed and placeBatch has to decide
@@ -52,8 +52,7 @@ export async function placeOptimistically(deps: PlacementDeps, inputs: OrderInpu
     case 'exists':
       return undefined
     case 'changed':
-      // In a batch with top-ups, the likely reason is an eSIM that is not as expected, which says nothing about the
-      // wallets.
+      // In a batch with top-ups, the likely reason is an eSIM that is not as expected: only their dealers are read first.
       deps.walletCache.markOutdated(esims.length > 0 ? esims.map(({ tenantId }) => tenantId) : tenantIds)
       return undefined
     default: {

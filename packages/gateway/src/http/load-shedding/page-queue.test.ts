@@ -9,9 +9,10 @@ import { createPageQueue, PIPELINED_MAX, WAITING_MAX } from './page-queue.ts'
 
 describe('the page queue', () => {
   const connection = () => new PassThrough() as unknown as Socket
+  const idle = { inProgress: () => 0 }
 
   it('starts one request per turn in order of arrival, and the first request immediately', async () => {
-    const pages = createPageQueue(() => {})
+    const pages = createPageQueue(idle, () => {})
     const started: number[] = []
     const enter = (number: number) => pages.enter(connection(), () => started.push(number))
     for (let number = 0; number < 2; number++) enter(number)
@@ -25,6 +26,23 @@ describe('the page queue', () => {
     await turn()
     enter(3)
     expect(started.at(-1)).toBe(3)
+  })
+
+  it('leaves a millisecond between pages while dealers wait for answers', async () => {
+    const pages = createPageQueue({ inProgress: () => 1 }, () => {})
+    const started: number[] = []
+    const begunAt = performance.now()
+    await Promise.all(
+      Array.from(
+        { length: 21 },
+        () =>
+          new Promise<void>((resolve) =>
+            pages.enter(connection(), () => resolve(void started.push(performance.now()))),
+          ),
+      ),
+    )
+    expect(started).toHaveLength(21)
+    expect(started.at(-1)! - begunAt).toBeGreaterThan(15)
   })
 
   it('refuses requests beyond its length, and logs their number once a second', async () => {
@@ -42,7 +60,7 @@ describe('the page queue', () => {
   })
 
   it('holds only a few requests from one connection, and none from a closed connection', async () => {
-    const pages = createPageQueue(() => {})
+    const pages = createPageQueue(idle, () => {})
     let started = 0
     const enter = (socket: Socket) => pages.enter(socket, () => started++)
     const [greedy, gone, other] = [connection(), connection(), connection()]

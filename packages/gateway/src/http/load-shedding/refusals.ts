@@ -32,7 +32,7 @@ export const OF_REQUESTS: RefusalPace = { perSecond: 500, saved: 256, waitMs: 1_
  * Bodies that are refused cost as much as dozens of requests: Node reads a body to its end. A sender does not send the next
  * body until the refusal.
  */
-export const OF_BODIES: RefusalPace = { perSecond: 20, saved: 10, waitMs: 4_000 }
+export const OF_BODIES: RefusalPace = { perSecond: 20, saved: 10, waitMs: 10_000 }
 
 const BETWEEN_TURNS_MS = 2
 

@@ -48,7 +48,7 @@ export interface CallDefaults {
   concurrency: number
 }
 
-/** The traits of a supplier that sells one eSIM a call. The rate limit of an account applies to all nodes: rest-client.ts. */
+/** The traits that a configuration sets, for a supplier that takes one eSIM per call. */
 export const callTraits = (
   config: { [Name in keyof CallDefaults]?: number | undefined },
   defaults: Omit<CallDefaults, 'timeoutMs'>,

@@ -47,7 +47,7 @@ export interface Column<Row> {
 /** Shown where there is no value. */
 const NONE = '–'
 
-/** A list that shows no spinner while it is read again leaves out `isFetching`. */
+/** Leave out `isFetching` if the list should show no spinner while it is read again. */
 export interface ListQuery {
   isFetching?: boolean
   error: Error | null
@@ -66,7 +66,7 @@ interface ListProps<Row> {
   rows?: Row[] | undefined
   columns: Column<Row>[]
   idOf(row: Row): string
-  /** Where `rows` come from. */
+  /** The query that returns `rows`. */
   query?: ListQuery
   loading?: boolean
   /** The row's page. The first cell links to it, so the keyboard and "open in a new tab" work. */

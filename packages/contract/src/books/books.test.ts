@@ -296,7 +296,7 @@ describe('a list of orders', () => {
     expect(compareOrders([], [order!], false)).toMatchObject({ id: 'notInList' })
   })
 
-  test('that has an order twice is refused with both lines', () => {
+  test('that has an order twice is refused, and both lines are named', () => {
     const twice = [...own, { ...own[0]!, line: 7 }]
     const finding = { id: 'twiceInList', values: { line: 7, first: 2 } }
     expect(compareOrders(twice, [order!], false)).toMatchObject(finding)
@@ -314,7 +314,7 @@ describe('a list of orders', () => {
     ])
   })
 
-  test('is refused with a quote that is never closed, and without a column or a value', () => {
+  test('is refused if a quote is never closed, or a column or a value is missing', () => {
     const read = (text: string) => () => parseOwnOrders(text, 'o.csv')
     expect(read('transactionId,amount\nT-1,1.00\n"T-2,1.00\nT-3,1.00')).toThrow('Line 3 of o.csv has a quotation mark')
     expect(read('transactionId;amount\nT-1;1.00')).toThrow('needs a first line')

@@ -24,7 +24,7 @@ export const FINDINGS = {
   wrongBalance: 'Entry {entryNo} records the balance {balance}, but {follows} follows from the entries.',
   missing: 'Entry {entryNo} is missing, but the checkpoint covers {count} entries.',
   notInLedger: 'Line {line} of your list, {transactionId}, is not in the ledger.',
-  twiceInList: 'Line {line} of your list has {transactionId}, which line {first} has too. Keep one of them.',
+  twiceInList: 'Line {line} of your list repeats {transactionId} from line {first}. Keep only one of the two lines.',
   otherAmount: 'Entry {entryNo} debits {theirs} for {transactionId}; line {line} of your list has {ours}.',
   notInList: 'Entry {entryNo} debits {transactionId}, which your list does not have.',
   notLastAudits: 'Entry {entryNo} is not the one that the last audit saw.',
@@ -34,7 +34,7 @@ export const FINDINGS = {
   listColumns: '{file} needs a first line with the columns transactionId and amount.',
   listLine: 'Line {line} of {file} has no transactionId, or no amount such as 45000 or 4.50.',
   listQuote:
-    'Line {line} of {file} has a quotation mark that begins a cell and is never closed. Close it, or remove it.',
+    'Line {line} of {file} has a quotation mark without a matching closing one. Add the missing one, or remove this one.',
 } as const
 
 export type FindingId = keyof typeof FINDINGS

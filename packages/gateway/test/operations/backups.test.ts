@@ -173,10 +173,9 @@ test('a gateway goes on from a restored database if nothing was sold since', asy
 test('a restore that was interrupted after its rows were committed goes on', async () => {
   const database = await emptyDatabase()
   await adminJsonWith(['restore', made.file], envOf(database.url))
-  expect(await adminJsonWith(['restore', made.file], envOf(database.url))).toMatchObject({
-    rows: null,
-    recovering: true,
-  })
+  const again = await adminJsonWith<{ rows: null }>(['restore', made.file], envOf(database.url))
+  expect(again.rows).toBeNull()
+  expect(again).not.toHaveProperty('recovering') // the recovery may have been released since
 })
 
 test('a backup that was truncated, altered or extended is refused, and the database stays empty', async () => {

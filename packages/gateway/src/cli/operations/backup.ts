@@ -25,7 +25,7 @@ export function backupCommand(backup: Command, context: AdminContext): void {
     .action(async (target: string, options: BackupOptions) => {
       if (target === '-')
         throw new UsageError(
-          'A backup is not written to standard output, because its file is read again. Name a file or a folder.',
+          'A backup is not written to standard output, because the finished file is read again to check it. Name a file or a folder.',
         )
       await context.withDeps(async (deps) => {
         const keys = options.printKey ? printedKeys(deps) : []

@@ -46,7 +46,11 @@ export function restoreCommand(restore: Command, context: AdminContext): void {
           onTable: (table, rows) => rows >= PROGRESS_ROWS && context.progress(`${table}: ${rows} rows`),
         })
         const { header, rows } = restored
-        context.print(restoredText(file, restored), { ...summaryOf(file, header), rows, recovering: true })
+        context.print(restoredText(file, restored), {
+          ...summaryOf(file, header),
+          rows,
+          ...(rows !== null && { recovering: true }),
+        })
       } finally {
         await stop()
       }
@@ -80,7 +84,7 @@ function restoredText(file: string, { header, rows }: RestoredBackup): string {
   if (rows === null)
     return `${factsOf(file, header)}
 
-The rows of this file were restored before, and the database is migrated now. What is left to do: npm run -s admin -- recovery show`
+The rows of this file were already restored, and the database is now migrated. To see what is left to do: npm run -s admin -- recovery show`
   return `${factsOf(file, header)}
 
 ${rows} rows are restored. Dealers, suppliers and travellers know what happened after ${header.startedAt}; this database does not:

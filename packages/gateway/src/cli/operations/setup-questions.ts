@@ -29,7 +29,7 @@ const VARIABLES = {
 
 const FILES: readonly string[] = ['tlsCert', 'tlsKey']
 
-/** Names of files become absolute, because the service reads them in another folder. */
+/** Paths become absolute, because the service runs in another folder. */
 export function settingsOf(options: SetupOptions): Record<string, string> {
   const pairs = Object.entries(VARIABLES).flatMap(([option, variable]) => {
     const value = options[option as keyof typeof VARIABLES]

@@ -28,7 +28,7 @@ test('a replay that leaves out events says how many, and why', () => {
     ...{ notifyTypes: ['ORDER_PAID'], outcomes: ['UNSENT'], matched: 2, replayed: 0, actor: 'cli:a' },
     ...{ createdAt: new Date(0), finishedAt: null },
   }
-  expect(replayText(replay)).not.toContain('Not sent')
+  expect(replayText(replay)).not.toContain('Left out')
   const unsubscribed = [
     { notifyType: 'BALANCE_LOW' as const, count: 1 },
     { notifyType: 'ESIM_USAGE' as const, count: 3 },
@@ -37,5 +37,5 @@ test('a replay that leaves out events says how many, and why', () => {
     replayText({ ...replay, unsubscribed })
       .split('\n')
       .at(-1),
-  ).toMatch(/^Not sent +1 BALANCE_LOW, 3 ESIM_USAGE: the endpoint is not subscribed to them$/)
+  ).toMatch(/^Left out +1 BALANCE_LOW, 3 ESIM_USAGE: the endpoint is not subscribed to them$/)
 })

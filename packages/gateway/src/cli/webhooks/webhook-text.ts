@@ -95,7 +95,7 @@ export function replayText(replay: Replay & Partial<StartedReplay>): string {
     ['Progress', `${replay.replayed} of ${replay.matched}, ${replay.ratePerS} per second`],
     ...(unsubscribed.length === 0
       ? []
-      : [['Not sent', `${unsubscribed.join(', ')}: the endpoint is not subscribed to them`] as [string, string]]),
+      : [['Left out', `${unsubscribed.join(', ')}: the endpoint is not subscribed to them`] as [string, string]]),
   ])
 }
 

@@ -20,7 +20,7 @@ const PAUSE_MS = 1
  * Queues requests for pages. One turn of the event loop brings one request from each connection, and a dealer's call needs
  * several turns. With two hundred connections that keep requesting pages, each of those turns would take as long as two
  * hundred pages. With the queue, a turn serves one page, which takes about 150 µs; while dealers' requests are in
- * progress, the next one waits a millisecond. If only pages are requested, the queue costs nothing, because the next turn follows
+ * progress, the next page starts at least a millisecond later. If only pages are requested, the queue costs nothing, because the next turn follows
  * immediately.
  */
 export function createPageQueue(requests: Pick<RequestLimit, 'inProgress'>, countRefused: () => void): PageQueue {

@@ -82,7 +82,7 @@ export interface DecisionContext {
   suppliers: Pick<Suppliers, 'get'>
   /** The restricted keys of the orders, by id. An order whose key is missing was signed with one that is revoked. */
   keys?: ReadonlyMap<string, KeySpending>
-  /** Orders that must not be placed because of a restore. Absent on the optimistic way, which writes nothing if there are any. */
+  /** Orders that must not be placed because of a restore. Absent in placeOptimistically, which writes nothing if there are any. */
   restored?: RestoredOrders
   /** The e-mails to the travellers of the orders. Absent: no order has one. */
   sentTo?: SentTo
@@ -125,8 +125,9 @@ export function decideBatch(
 
 /**
  * Decides the orders of one wallet, each on the balance left by the previous ones, as if they had arrived one at a time.
- * In this order: replay or conflict, restore, hand-over; for each line sale, days, price, stock; the restricted key, the
- * total, the balance and the spending limits. A later order with the transactionId of a refused one is decided independently.
+ * Checks, in this order: dealer held after a restore; replay or conflict; transactionId used before a restore; hand-over; the
+ * eSIM of a top-up; for each line sale, days, price and stock; the restricted key; the total; the balance; the spending limits.
+ * A later order with the transactionId of a refused one is decided independently.
  */
 export function decideWallet(before: Wallet, inputs: readonly OrderInput[], context: DecisionContext) {
   const present = tenantTime(context.now, ...inputs.map(({ tenant }) => tenant))

@@ -16,11 +16,11 @@ import { createRecentOrders } from './recent-orders.ts'
 import { readToppedUpEsims } from './topped-up-esims.ts'
 
 /*
- * The way of an order through this folder:
- * 1. recent-orders.ts answers the repeat of an order that this node has placed lately, without a lock.
- * 2. This file collects orders into batches, repeats a batch after a temporary failure, and splits one that fails otherwise.
- * 3. place-optimistically.ts decides a batch on cached wallets, and writes it if they are unchanged. If it cannot,
- * 4. place-batch.ts locks the wallets, reads, decides (decide-order.ts) and writes (write-orders.ts), in one transaction.
+ * The path of an order through this folder:
+ * 1. recent-orders.ts answers a repeat of an order that this node placed recently, without a lock.
+ * 2. This file collects orders into batches, retries a batch after a temporary failure, and splits one that fails otherwise.
+ * 3. place-optimistically.ts decides a batch on cached wallets, and writes it if they are unchanged.
+ * 4. Otherwise place-batch.ts locks the wallets, reads, decides (decide-order.ts) and writes (write-orders.ts), in one transaction.
  */
 
 export interface OrderPlacer {
@@ -84,8 +84,8 @@ export function createOrderPlacer(options: OrderPlacerDeps): OrderPlacer {
       keysShareBatch: true,
       run: (inputs) => placeInTime(deps, inputs),
     })
-  // Orders of restricted keys and orders that are handed over always read, so other orders do not share a batch with them.
-  // Unsigned orders and those at a test time read too, but they are rare.
+  // Orders of restricted keys and orders that are handed over need reads before they are decided, so they have batches of their
+  // own. Unsigned orders and orders at a test time need reads too, but are too rare for that.
   const [batches, readingBatches] = [batchesOf(), batchesOf()]
   /** Looks up the eSIM's id: a batch that does not read eSIMs needs it. If no eSIM is found, the batch looks again. */
   const withNamedEsim = async (input: TopUpInput): Promise<TopUpInput> => {
@@ -109,7 +109,7 @@ export function createOrderPlacer(options: OrderPlacerDeps): OrderPlacer {
 
 /**
  * True if an order with the transactionId probably exists. A conflict can also come from an action, a send or a restore: then
- * the look-up finds no order, and the repeat is placed as any other.
+ * the look-up finds no order, and the repeat is placed like any other order.
  */
 function orderExists(verdict: Verdict): boolean {
   return verdict.kind !== 'refused' || verdict.code === '200012'

@@ -52,7 +52,7 @@ export async function placeOptimistically(deps: PlacementDeps, inputs: OrderInpu
     case 'exists':
       return undefined
     case 'changed':
-      // In a batch with top-ups, the likely reason is an eSIM that is not as expected: only their dealers are read first.
+      // In a batch with top-ups, the likely reason is an eSIM that is not as expected: only their dealers' wallets are outdated.
       deps.walletCache.markOutdated(esims.length > 0 ? esims.map(({ tenantId }) => tenantId) : tenantIds)
       return undefined
     default: {

@@ -29,7 +29,7 @@ export async function readRestored(db: Pick<Tx, 'query'>, inputs: readonly Order
   return restored
 }
 
-/** How an order is refused. TENANT_HELD also refuses the repeat of an order that exists: its state may be an old one. */
+/** How such an order is refused. TENANT_HELD also refuses a repeat of an order that exists: its stored state may be outdated. */
 export const RESTORED_REFUSALS: Record<Restored, { code: FailureCode; parts: ErrorParts }> = {
   TENANT_HELD: {
     code: '000002',

@@ -49,7 +49,7 @@ export interface Replay {
 }
 
 export interface StartedReplay extends Replay {
-  /** Events that are left out, because the endpoint is not subscribed to their types. */
+  /** Events that are left out because the endpoint is not subscribed to their types. Counted up to COUNTED_MAX together. */
   unsubscribed: { notifyType: EventType; count: number }[]
 }
 

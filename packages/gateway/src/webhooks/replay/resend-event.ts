@@ -41,8 +41,8 @@ export async function resendEvent(
 }
 
 /**
- * @returns those of these types to which the tenant's endpoint is subscribed
- * @throws Refusal when the tenant has no endpoint that takes events of one of them
+ * @returns the types in notifyTypes to which the tenant's endpoint is subscribed
+ * @throws Refusal if the tenant has no enabled endpoint that is subscribed to any of them
  */
 export async function requireEndpoint<Type extends string>(
   tx: Tx,

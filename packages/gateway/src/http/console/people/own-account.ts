@@ -103,7 +103,7 @@ const secondFactorRoutes: Route[] = [
     summary: 'Start to set up an authenticator',
     answer: Type.Object({ secret: Type.String(), uri: Type.String(), qr: Type.String({ description: 'SVG' }) }),
     async handle({ deps, person }) {
-      // Not audited: it takes effect only once it is confirmed.
+      // Not audited: the authenticator takes effect only when it is confirmed.
       const secondFactor = await deps.db.tx((tx) => setUpSecondFactor(tx, deps, person.personId))
       return { ...secondFactor, qr: encodeQR(secondFactor.uri, 'svg') }
     },

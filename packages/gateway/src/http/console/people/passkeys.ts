@@ -138,7 +138,7 @@ const ownRoutes: Route[] = [
       return { passkeys: await listPasskeys(deps.db, person.personId) }
     },
   }),
-  // A passkey signs in permanently: a session must not be enough to add one.
+  // A passkey gives permanent access: a session alone must not be enough to add one.
   confirmedRoute('POST /account/passkeys/request', {
     access: 'session',
     testMode: 'SAME',

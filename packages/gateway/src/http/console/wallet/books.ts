@@ -38,7 +38,7 @@ export const booksRoutes: Route[] = [
       return { books: (await readBooks(deps, tenantId, query.knownSize)) ?? null }
     },
   }),
-  // Also for people who may only read: it changes no amount, and without it, an order of the last hour cannot be compared.
+  // People who may only read can also call this: it changes no amount, and without it the orders of the last hour cannot be checked.
   route('POST /tenants/:tenantId/books/checkpoints', {
     access: EVERY_ROLE,
     duringView: true,

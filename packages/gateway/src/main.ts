@@ -28,8 +28,9 @@ const EXPECTED_POSTGRES_ERRORS =
   /unique constraint "orders_tenant_id_transaction_id_key"|there is no transaction in progress/
 
 /**
- * How far the heap may grow between full collections: 100 doubles it. V8 lets the heap of a quiet process grow by only a tenth, and
- * counts bodies that are arriving: while one caller sent bodies without a pause, two collections a second delayed others by 45 ms.
+ * How far the heap grows between full collections: 100 doubles it. V8 would choose between a tenth, for a quiet process, and three
+ * times, and counts bodies that are arriving: while one caller sent bodies without a pause, two collections a second delayed others
+ * by 45 ms.
  */
 const HEAP_GROWING_PERCENT = 100
 

@@ -317,6 +317,8 @@ describe('a list of orders', () => {
   test('is refused if a quote is never closed, or a column or a value is missing', () => {
     const read = (text: string) => () => parseOwnOrders(text, 'o.csv')
     expect(read('transactionId,amount\nT-1,1.00\n"T-2,1.00\nT-3,1.00')).toThrow('Line 3 of o.csv has a quotation mark')
+    expect(read('transactionId,amount\n"T-1,"1.00"\n"T-2","2.00"')).toThrow('Line 2 of o.csv has a quotation mark')
+    expect(read('transactionId,amount,note\nT-1,1.00,"5" sim"\nT-2,2.00,"x"')).toThrow('Line 2 of o.csv')
     expect(read('transactionId;amount\nT-1;1.00')).toThrow('needs a first line')
     expect(read('')).toThrow('needs a first line')
     expect(read('transactionId,amount\nT-1,')).toThrow('Line 2 of o.csv has no transactionId, or no amount')

@@ -46,11 +46,12 @@ function recordsOf(text: string, file: string): CsvRecord[] {
   const records: CsvRecord[] = []
   let record: CsvRecord = { line: 1, cells: [] }
   let [line, quoteLine, cell] = [1, 1, '']
-  let state: 'START' | 'PLAIN' | 'OPEN' | 'CLOSED' = 'START'
+  let state: 'START' | 'PLAIN' | 'OPEN' | 'CLOSED' | 'AFTER' = 'START'
+  const unmatched = () => new MalformedOrders('listQuote', { line: quoteLine, file })
   for (const part of `${text}\n`.split(/([",\n])/)) {
-    if (part === '"' && state !== 'PLAIN') {
+    if (part === '"' && state !== 'PLAIN' && state !== 'AFTER') {
+      if (state === 'START') quoteLine = line
       state = state === 'OPEN' ? 'CLOSED' : 'OPEN'
-      quoteLine = line
     } else if (state !== 'OPEN' && (part === ',' || part === '\n')) {
       record.cells.push(cell.trim())
       ;[cell, state] = ['', 'START']
@@ -59,11 +60,14 @@ function recordsOf(text: string, file: string): CsvRecord[] {
       record = { line: line + 1, cells: [] }
     } else {
       cell += part
-      if (state === 'START' && part.trim() !== '') state = 'PLAIN'
+      const isBlank = part.trim() === ''
+      if (state === 'START' && !isBlank) state = 'PLAIN'
+      if (state === 'CLOSED' && part !== '') state = 'AFTER'
+      if (state === 'AFTER' && !isBlank) throw unmatched()
     }
     if (part === '\n') line++
   }
-  if (state === 'OPEN') throw new MalformedOrders('listQuote', { line: quoteLine, file })
+  if (state === 'OPEN') throw unmatched()
   return records
 }
 

@@ -92,7 +92,7 @@ interface HoldEnd {
 /**
  * Ends the hold of the codes of a batch that are still held: all were sold, and are never sold again, or none was, and all are on
  * sale. Those that were marked as sold before (mark-sold-codes) stay sold.
- * @returns how many; `noneSold`: no code of the batch is marked as sold, neither now nor before
+ * @returns how many; `noneSold`: no code of the batch is marked as sold, neither now nor since `since`
  * @throws Refusal if the batch has no held codes; nothing is then changed
  */
 export async function endHold(
@@ -120,8 +120,9 @@ export async function endHold(
     audit(tx, deps.ids, { tenantId: null, ...by, action: 'recovery.release_stock', subject: supplier, after })
     const marked = await tx.query({
       text: `select from stock_codes
-             where supplier = $1 and batch_id = $2 and starts_with(key, '${SOLD_BEFORE_RESTORE}') limit 1`,
-      values: [supplier, batchId],
+             where supplier = $1 and batch_id = $2 and starts_with(key, '${SOLD_BEFORE_RESTORE}')
+               and reserved_at >= coalesce($3, '-infinity'::timestamptz) limit 1`,
+      values: [supplier, batchId, since ?? null],
     })
     return { ...counts, noneSold: marked.length === 0 }
   })

@@ -7,6 +7,6 @@ test('codes that are on sale again come with a warning if none of their batch is
   expect(soldText(SAID)).toBe('0 codes marked as sold, 3 codes for sale again.')
   expect(soldText({ ...SAID, noneSold: true }).split('\n')).toEqual([
     '0 codes marked as sold, 3 codes for sale again.',
-    'No code of the batch is marked as sold. If any were sold since the backup, mark them now: recovery stock depot --sold FILE',
+    'No code of the batch is marked as sold. If any were sold since the backup, mark them now: recovery stock depot --sold FILE --evidence TEXT',
   ])
 })

@@ -118,7 +118,7 @@ export function soldText({ supplier, sold, onSale, noneSold, alreadySold, ordere
     `${count(sold, 'code')} marked as sold, ${count(onSale, 'code')} for sale again.`,
     ...(noneSold
       ? [
-          `No code of the batch is marked as sold. If any were sold since the backup, mark them now: recovery stock ${supplier} --sold FILE`,
+          `No code of the batch is marked as sold. If any were sold since the backup, mark them now: recovery stock ${supplier} --sold FILE --evidence TEXT`,
         ]
       : []),
     ...(alreadySold.length > 0 ? [`Marked before: ${count(alreadySold.length, 'ICCID')}.`] : []),

@@ -18,7 +18,7 @@ import { createTurns, type Turns } from './turns.ts'
  *   requests   an adaptive limit of dealers' requests in progress; requests beyond it are answered 000002
  *   refusals,      answers that refuse are paced, in every API, so that callers that never wait leave time for the others;
  *   bodyRefusals   those of requests whose bodies are refused are fewer
- *   pages      a queue that starts one request for a page per turn of the event loop, so that dealers do not wait for them
+ *   pages      a queue that starts one request for a page per turn of the event loop, and lets dealers' requests in between
  *   turns      a queue that starts one part of a page of the catalogue per turn of the event loop, tenant by tenant
  *   bodies,    budgets in bytes for bodies that have not arrived whole, and for answers that their callers do not read;
  *   unread     beyond a budget the connection that holds most of it loses what it holds; unread answers also have a budget

@@ -10,7 +10,7 @@ export interface PageQueue {
   enter(socket: Socket, start: () => void): boolean
 }
 
-/** A few hundred milliseconds' work. With more waiting, a prompt refusal is better than a longer wait. */
+/** At most two seconds' work. With more waiting, a prompt refusal is better than a longer wait. */
 export const WAITING_MAX = 1_000
 /** Per connection. Browsers and proxies send the next request after the answer; a client that pipelines more is cut off. */
 export const PIPELINED_MAX = 16

@@ -30,7 +30,7 @@ export interface RefusalPace {
 export const OF_REQUESTS: RefusalPace = { perSecond: 500, saved: 256, waitMs: 1_000 }
 /**
  * Bodies that are refused cost as much as dozens of requests: Node reads a body to its end. A sender does not send the next
- * body until the refusal.
+ * body until the refusal. If 1 000 are refused simultaneously, the last one waits half a minute.
  */
 export const OF_BODIES: RefusalPace = { perSecond: 20, saved: 10, waitMs: 10_000 }
 

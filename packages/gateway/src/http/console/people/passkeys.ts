@@ -145,6 +145,7 @@ const ownRoutes: Route[] = [
     duringSetUp: true,
     summary: 'Start to register a passkey. Requires the password',
     answer: options,
+    beforeBody: async ({ deps }) => void getRelyingParty(deps),
     async handle(context) {
       const { deps } = context
       return { options: await startRegistration(deps, getRelyingParty(deps), registrantOf(context)) }

@@ -89,9 +89,20 @@ export function operatorSettingsOf(row: OperatorRow): BrandSettings {
   }
 }
 
+/** Computing them takes a millisecond, several times as long as the rest of a page. */
+const coloursByAccent = new Map<string, BrandColours>()
+const ACCENTS_MAX = 1_000
+
+function coloursOf(accent: string): BrandColours {
+  const colours = coloursByAccent.get(accent) ?? brandColours(accent)
+  if (coloursByAccent.size >= ACCENTS_MAX) coloursByAccent.clear()
+  coloursByAccent.set(accent, colours)
+  return colours
+}
+
 function brandOf(deps: BrandDeps, tenantId: string | null, settings: BrandSettings): Brand {
   const { name = UNNAMED_OPERATOR, logoLight, logoDark, icon, legalLinks = [], ...others } = settings
-  const colours = brandColours(accentOf(settings))
+  const colours = coloursOf(accentOf(settings))
   const picture = (slot: PictureSlot, hash: string | undefined) =>
     hash === undefined ? {} : { [slot]: pictureUrl(deps.links.publicUrl, tenantId ?? NIL_TENANT, hash) }
   return {

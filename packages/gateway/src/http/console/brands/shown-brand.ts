@@ -36,11 +36,19 @@ export function createShownBrand(db: BrandReader): () => Promise<ShownBrand | un
     last = shownOf(await brandFor({ db, links: { publicUrl: '' } }, null, null))
     return last
   }
-  return () => {
+  const readInTime = () => {
     const timeOut = new Promise<ShownBrand | undefined>((resolve) => {
       setTimeout(() => resolve(last), READ_MS).unref()
     })
     return Promise.race([read().catch(() => last), timeOut])
+  }
+  let reading: Promise<ShownBrand | undefined> | undefined
+  // Pages that are requested meanwhile share it: one caller requests a thousand a second.
+  return () => {
+    reading ??= readInTime().finally(() => {
+      reading = undefined
+    })
+    return reading
   }
 }
 

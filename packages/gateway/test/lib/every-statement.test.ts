@@ -98,6 +98,7 @@ const KNOWN_WHEN_RUN = {
     'gateway/src/fulfilment/reconciliation/reconciliation-report.ts',
     'gateway/src/http/console/suppliers/supplier-figures.ts',
     'gateway/src/operations/twins/manage-twins.ts',
+    'gateway/src/webhooks/replay/replay.ts',
     'gateway/src/orders/reading/list-orders.ts',
     'gateway/src/orders/unanswered-topup.ts',
     'gateway/src/products/list-products.ts',

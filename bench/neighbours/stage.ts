@@ -38,7 +38,7 @@ export interface Stage {
 export const OPEN_SUPPLIER = 'open'
 const OPENING_BALANCE = 9_000_000_000_000n
 /** Times TWIN_QPS_LIMIT, 50, this is twice TWINS_QPS_LIMIT. */
-const TWINS = 4
+const TWINS = 8
 const PASSWORD = 'correct horse battery staple'
 
 interface StageDeps extends CreateTenantDeps {

@@ -4,6 +4,7 @@ import {
   checkRequestHeaders,
   type DryRunOf,
   isOperationName,
+  isTestAppKey,
   type OperationName,
   operationNames,
   parseRequest,
@@ -124,7 +125,8 @@ async function serve<Name extends OperationName>(
     failure = error
     answer = failureAnswer(headers.requestId, toApiError(error))
   }
-  const isTimed = TIMED.has(operation) && answer.code !== FORWARDED
+  // Test twins wait for their turns.
+  const isTimed = TIMED.has(operation) && answer.code !== FORWARDED && !isTestAppKey(headers.appKey)
   api.requests.end(isTimed ? api.deps.clock.monotonic() - context.start : undefined)
   respond(body instanceof ApiError ? { ...api, refusals: api.bodyRefusals } : api, context, answer, failure)
 }
@@ -147,7 +149,7 @@ async function forwardMoved(
 const TIMED: ReadonlySet<OperationName> = new Set(operationNames.filter((name) => !name.startsWith('webhook/')))
 
 async function perform<Name extends OperationName>(
-  { deps: live, operations, turns }: DealerApi,
+  { deps: live, operations, turns, twinTurns }: DealerApi,
   context: RequestContext,
   operation: Name,
   headers: RequestHeaders,
@@ -156,7 +158,10 @@ async function perform<Name extends OperationName>(
   const { address, start: receivedAt, response } = context
   const deps = await depsOf(live, headers.appKey)
   const signed = { headers, body, address, operations: [operation] }
-  const admitted = await admit(deps.admission, signed, await authenticate(deps.admission, signed))
+  const authenticated = await authenticate(deps.admission, signed)
+  if (deps === live) twinTurns.noteLive()
+  else await twinTurns.take()
+  const admitted = await admit(deps.admission, signed, authenticated)
   const { tenant, catalogueVersion } = admitted
   context.tenantId = tenant.tenantId
   refuseInRecovery(admitted, operation)

@@ -11,6 +11,7 @@ import { createPageQueue, type PageQueue } from './page-queue.ts'
 import { createRefusals, OF_BODIES, OF_REQUESTS, type Refusals } from './refusals.ts'
 import { createRequestLimit, type RequestLimit } from './request-limit.ts'
 import { createTurns, type Turns } from './turns.ts'
+import { createTwinTurns, type TwinTurns } from './twin-turns.ts'
 
 /*
  * Keeps a process responsive under more load than it can serve (docs/decisions/0011-load-shedding.md):
@@ -20,6 +21,7 @@ import { createTurns, type Turns } from './turns.ts'
  *   bodyRefusals   those of requests whose bodies are refused are fewer
  *   pages      a queue that starts one request for a page per turn of the event loop, and lets dealers' requests in between
  *   turns      a queue that starts one part of a page of the catalogue per turn of the event loop, tenant by tenant
+ *   twinTurns  requests of test twins, fewer while live dealers send some
  *   bodies,    budgets in bytes for bodies that have not arrived whole, and for answers that their callers do not read;
  *   unread     beyond a budget the connection that holds most of it loses what it holds; unread answers also have a budget
  *              per connection and per tenant
@@ -33,6 +35,7 @@ export interface LoadShedder {
   countRefused(): void
   pages: PageQueue
   turns: Turns
+  twinTurns: TwinTurns
   bodies: ByteBudget<BodyHolder>
   unread: UnreadAnswers
 }
@@ -50,6 +53,7 @@ export function createLoadShedder({ clock, log }: { clock: Clock; log: Pick<Log,
     countRefused,
     pages: createPageQueue(requests, countRefused),
     turns: createTurns({ clock, requests, countRefused }),
+    twinTurns: createTwinTurns(clock, countRefused),
     bodies: createBodyBudget(BODIES_MAX_BYTES),
     unread: createUnreadAnswers(),
   }

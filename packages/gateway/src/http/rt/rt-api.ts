@@ -238,9 +238,10 @@ async function perform(
   const deps = await depsOf(api.deps, headers.appKey)
   const { address } = context
   const signed = { headers, body, address, spentAs, operations: operationsOf(operation) }
-  const admitted = unsigned
-    ? await admit(deps.admission, unsigned.request, unsigned)
-    : await admit(deps.admission, signed, await authenticate(deps.admission, signed))
+  const authenticated = unsigned ?? (await authenticate(deps.admission, signed))
+  if (deps === api.deps) shedder.twinTurns.noteLive()
+  else await shedder.twinTurns.take()
+  const admitted = await admit(deps.admission, unsigned?.request ?? signed, authenticated)
   const { tenant, catalogueVersion } = admitted
   context.tenantId = tenant.tenantId
   refuseInRecovery(admitted, operation)

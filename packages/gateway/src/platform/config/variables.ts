@@ -179,7 +179,7 @@ export const VARIABLES = {
     name: 'TWINS_QPS_LIMIT',
     description: 'Requests per second of all test twins together on this node.',
     parse: integer(1, QPS_LIMIT_MAX),
-    default: '100',
+    default: '200',
   },
   console: {
     name: 'CONSOLE',

@@ -205,6 +205,20 @@ test('a twin is limited to TWIN_QPS_LIMIT, whatever its own limit, and then by w
   }
 })
 
+test('requests of a twin yield while a live dealer sends some', async () => {
+  const dealer = await addDealer(node.deps)
+  const twin = await addTwin(dealer)
+  const refused = async () => {
+    const answers = await Promise.all(Array.from({ length: 50 }, () => call(node, twin, 'health')))
+    return answers.filter(({ code }) => code === '000002').length
+  }
+  await waitUntil(async () => (await refused()) === 0)
+  await waitUntil(async () => {
+    await call(node, dealer, 'health')
+    return (await refused()) > 0 // 32 of 50 wait
+  })
+})
+
 test('a reset keeps credentials and RequestIDs, and gives the twin a new wallet', async () => {
   const dealer = await addDealer(node.deps)
   const twin = await addTwin(dealer)

@@ -42,7 +42,10 @@ export function contextFlows(shared: SharedState): void {
     const [first, second] = esims
     await button(page, 'More').click()
     await page.getByRole('menuitem', { name: 'Cancel and refund' }).click()
-    await page.getByRole('dialog', { name: `Cancel and refund: ${second!.iccid}` }).waitFor()
+    await page
+      .getByRole('dialog', { name: /^Cancel / })
+      .getByText(second!.iccid)
+      .waitFor()
     await page.goBack()
     await shown(first!.iccid)
     await page.getByRole('dialog').waitFor({ state: 'detached' })

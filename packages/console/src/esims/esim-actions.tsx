@@ -6,16 +6,18 @@ import type { OrderDetail } from '@dealer-esim/gateway/http/console/orders/order
 import { Button, NativeSelect, Text } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'
+import { packageTitleText } from '#catalogue/package-title.ts'
 import type { MoreAction } from '#design/record.tsx'
 import { EvidenceField } from '#orders/evidence-field.tsx'
 import { ChangeDialog, Dialog, ReasonField } from '#parts/dialog.tsx'
-import { formatMoney } from '#parts/format.ts'
 import { actionsColumn, moneyColumn, statusColumn, timeColumn, valueColumn } from '#parts/list-columns.tsx'
 import { notifyError } from '#parts/notify.ts'
 import { Card } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
+import { Hint } from '#parts/values.tsx'
 import { canOperate, isOperator, useSession } from '#people/sign-in/session.ts'
 import { formatMessage, t } from '#strings/strings.ts'
+import { dealerSubmitText, operatorSubmitText } from './action-texts.ts'
 
 /** The actions that an eSIM's state allows, and the open dialog. The gateway makes the final decision. */
 export function useEsimActions(
@@ -58,7 +60,7 @@ function DealerAction({ path, action, profile, onClose }: ActionProps) {
   return (
     <ActionDialog
       {...{ action, profile, onClose }}
-      label={t.esims.actions[action]}
+      submit={dealerSubmitText(action)}
       text={t.esims.actionTexts[action]}
       change={start}
       onSubmit={(reason) => {
@@ -74,21 +76,15 @@ function OperatorAction({ path, action, profile, onClose }: ActionProps) {
   const isCancel = action === 'CANCEL'
   const { tenantId, orderNo, itemNo } = profile
   const order = useApi<OrderDetail>(`/tenants/${tenantId}/orders/${orderNo}`, {}, { enabled: isCancel }).data
-  const price = order?.items.find((item) => item.itemNo === itemNo)?.price
   // Shown here, because the action is no longer visible once the eSIM is in a different state.
   const act = useChange<EsimActionOutcome>({
     quiet: true,
     success: ({ outcome }) => (outcome === 'refused' ? undefined : t.esims.outcomes[outcome]),
   })
-  const label = isCancel ? t.esims.cancel : t.esims.actions[action]
   return (
     <ActionDialog
-      {...{ action, profile, label, onClose }}
-      submit={
-        order && price !== undefined
-          ? formatMessage(t.orders.cancelAndRefund, { amount: formatMoney(price, order.currencyCode) })
-          : label
-      }
+      {...{ action, profile, onClose }}
+      submit={operatorSubmitText({ action, itemNo, order })}
       text={isCancel ? t.esims.cancelText : t.esims.actionTexts[action]}
       change={act}
       onSubmit={(reason) =>
@@ -110,26 +106,29 @@ function OperatorAction({ path, action, profile, onClose }: ActionProps) {
 function ActionDialog(props: {
   action: EsimAction
   profile: ProfileRow
-  label: string
-  /** The label of the button that carries out the action, with the amount. */
-  submit?: string
+  submit: string
   text: string
   onClose(): void
   change: { isPending: boolean; error: Error | null }
   onSubmit(reason: string | undefined): void
 }) {
-  const { action, profile, label, submit = label, text, onClose, change, onSubmit } = props
+  const { action, profile, submit, text, onClose, change, onSubmit } = props
+  const isFinal = action === 'CANCEL' || action === 'REVOKE'
   return (
     <Dialog
-      title={`${label}: ${profile.iccid}`}
+      title={formatMessage(t.esims.actionTitles[action], { name: packageTitleText(profile.packageName) })}
       opened
       onClose={onClose}
       submit={submit}
+      closing={isFinal ? t.esims.keep : undefined}
       danger={action !== 'UNSUSPEND'}
       busy={change.isPending}
       error={change.error}
       onSubmit={({ reason }) => onSubmit(reason)}
     >
+      <Hint size="xs">
+        {t.esims.iccid} {profile.iccid}
+      </Hint>
       <Text size="sm">{text}</Text>
       <ReasonField />
     </Dialog>

@@ -8,6 +8,7 @@ import { PackageFlag } from '#catalogue/package-name.tsx'
 import { packageTitleText } from '#catalogue/package-title.ts'
 import { type MoreAction, MoreMenu, Record, StateSentence } from '#design/record.tsx'
 import { OrderNumber } from '#orders/order-number.tsx'
+import { ChangeDialog } from '#parts/dialog.tsx'
 import { formatPartOf, formatTime } from '#parts/format.ts'
 import { LoadState } from '#parts/load-states.tsx'
 import { Card, Page } from '#parts/page.tsx'
@@ -28,7 +29,6 @@ import { Codes } from './activation-codes.tsx'
 import { ActionHistory, useEsimActions } from './esim-actions.tsx'
 import { formatUsage } from './esims.tsx'
 import { EsimLife, PollButton } from './life.tsx'
-import { RenewLink } from './renew-link.tsx'
 import { Ticket } from './ticket.tsx'
 import { TopUp } from './top-up-dialog.tsx'
 import { TopUpHistory } from './top-up-history.tsx'
@@ -131,6 +131,21 @@ function useHandingOver(path: string) {
   // Never those of the eSIM that was on the page before.
   const codes = shown?.path === path ? shown.codes : undefined
   return { more, codes, hideCodes: () => setShown(undefined), renewals, dialog }
+}
+
+/** Gives the traveller's page another address. */
+function RenewLink({ path, onClose }: { path: string; onClose(): void }) {
+  return (
+    <ChangeDialog
+      title={t.esims.renewLink}
+      onClose={onClose}
+      submit={t.esims.renewLink}
+      success={t.esims.linkRenewed}
+      request={() => ({ method: 'POST', path: `${path}/renew-share-link` })}
+    >
+      <Text size="sm">{t.esims.renewLinkText}</Text>
+    </ChangeDialog>
+  )
 }
 
 /** The eSIM's use now, and the next step for the traveller or the dealer. */

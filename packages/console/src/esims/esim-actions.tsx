@@ -138,10 +138,12 @@ function ActionDialog(props: {
 /** Actions may also begin elsewhere, and may end while somebody is looking at the list. */
 const REFRESH_MS = 3_000
 
+/** Hidden until there is an action. */
 export function ActionHistory({ path }: { path: string }) {
   const me = useSession()
   const [resolved, setResolved] = useState<EsimActionRow>()
   const list = useApi<{ actions: EsimActionRow[] }>(`${path}/actions`, {}, { refreshMs: REFRESH_MS })
+  if (!list.error && !list.data?.actions.length) return null
   return (
     <Card title={t.esims.history}>
       <List<EsimActionRow>

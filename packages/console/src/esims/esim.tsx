@@ -47,25 +47,28 @@ export function EsimPage() {
   if (!profile) return <LoadState error={error} retry={refetch} />
   const isReported = ['GOT_RESOURCE', 'IN_USE'].includes(profile.esimStatus)
   const poll = canEdit(me) && isReported && <PollButton path={path} />
+  const isTopUpPossible = canTopUp(me, profile)
+  // The sentence has one action.
+  const askUnderUsage = isTopUpPossible && poll
   return (
     <Page
       title={packageTitleText(profile.packageName)}
       back={{ to: '/profiles', label: t.esims.title }}
       picture={<PackageFlag name={profile.packageName} location={profile.location} />}
       mark={
-        <>
+        profile.suspended ? (
+          <StatusMark tone="warn">{t.esims.suspended}</StatusMark>
+        ) : (
           <Status status={profile.esimStatus} />
-          {profile.smdpStatus && !isOver(profile) && <Status status={profile.smdpStatus} />}
-          {profile.suspended && <StatusMark tone="warn">{t.esims.suspended}</StatusMark>}
-        </>
+        )
       }
       actions={<MoreMenu actions={canEdit(me) ? [...handing.more, ...more] : more} />}
     >
-      {canEdit(me) && <Ticket key={`${profileId} ${handing.renewals}`} path={path} profile={profile} />}
       <StateSentence
         {...stateOf(profile)}
-        actions={canTopUp(me, profile) ? <TopUp path={path} iccid={profile.iccid} /> : poll}
+        actions={isTopUpPossible ? <TopUp path={path} iccid={profile.iccid} /> : poll}
       />
+      {canEdit(me) && <Ticket key={`${profileId} ${handing.renewals}`} path={path} profile={profile} />}
       <Record
         rail={
           <>
@@ -95,9 +98,11 @@ export function EsimPage() {
         }
       >
         {handing.codes && <Codes codes={handing.codes} iccid={profile.iccid} onHide={handing.hideCodes} />}
-        <Card title={t.esims.usage} actions={canTopUp(me, profile) && poll}>
-          <Usage profile={profile} />
-        </Card>
+        {(profile.orderUsage !== null || askUnderUsage) && (
+          <Card title={t.esims.usage} actions={askUnderUsage}>
+            <Usage profile={profile} />
+          </Card>
+        )}
         <EsimLife path={path} />
         <TopUpHistory tenantId={tenantId} profileId={profileId} />
         <ActionHistory path={path} />
@@ -188,7 +193,7 @@ function Usage({ profile }: { profile: ProfileRow }) {
   return (
     <Stack gap={4}>
       <Group justify="space-between">
-        <Text fw={600}>{orderUsage === null ? t.esims.noUsage : formatUsage(profile)}</Text>
+        {orderUsage === null ? <Hint>{t.esims.noUsage}</Hint> : <Text fw={600}>{formatUsage(profile)}</Text>}
         {orderUsage !== null && totalVolume !== null && (
           <Hint>
             {formatMessage(t.esims.left, { volume: formatPartOf(totalVolume, Math.max(0, totalVolume - orderUsage)) })}
@@ -226,11 +231,12 @@ function factsOf(profile: ProfileRow): [string, ReactNode][] {
     [t.esims.order, <OrderNumber key="o" order={profile} />],
     [t.esims.package, <PackageLink key="p" packageCode={packageCode} />],
     [t.esims.supplier, profile.supplier],
+    [t.esims.smdpStatus, profile.smdpStatus && !isOver(profile) && <Status key="d" status={profile.smdpStatus} />],
     [t.esims.validity, formatMessage(t.esims.days, { count: profile.totalDuration })],
     [t.esims.apn, profile.apn],
     [t.esims.installationTime, profile.installationTime && <Timestamp key="i" time={profile.installationTime} />],
   ]
-  return facts.filter(([, value]) => value !== null)
+  return facts.filter(([, value]) => value !== null && value !== false)
 }
 
 /** Links to the package's page for operators, and to the price for a dealer's people. */

@@ -8,11 +8,12 @@ import { BrandSelect } from '#brands/brand-select.tsx'
 import { PackageFlag } from '#catalogue/package-name.tsx'
 import { packageTitle } from '#catalogue/package-title.ts'
 import { formFields } from '#parts/form-values.ts'
-import { formatTime } from '#parts/format.ts'
+import { formatDay, formatTime } from '#parts/format.ts'
 import { ErrorText, Loading } from '#parts/load-states.tsx'
 import { Hint, StatusMark } from '#parts/values.tsx'
 import { isOperator, useSession } from '#people/sign-in/session.ts'
 import { formatMessage, t } from '#strings/strings.ts'
+import { localDay } from '#strings/zone.ts'
 import { isInstalled, newKey } from './use-sends.tsx'
 
 interface TicketProps {
@@ -35,27 +36,31 @@ export function Ticket({ path, profile, recipient }: TicketProps) {
           {hasPlace && <span>{parts[0]}</span>}
         </div>
         <div>
-          <div className="ticket-size">{size}</div>
+          <div className="ticket-size" data-name={!hasPlace || undefined}>
+            {size}
+          </div>
           <small>{terms.join(' · ') || formatMessage(t.esims.days, { count: profile.totalDuration })}</small>
         </div>
-        {profile.traveller?.name && (
-          <div>
-            <small>{t.esims.traveller}</small>
-            <b data-from-gateway>{profile.traveller.name}</b>
-          </div>
-        )}
-        {profile.installBefore && (
-          <div>
-            <small>{t.esims.installBefore}</small>
-            <b>{formatTime(profile.installBefore)}</b>
-          </div>
-        )}
+        <div className="ticket-facts">
+          {profile.traveller?.name && (
+            <div>
+              <small>{t.esims.traveller}</small>
+              <b data-from-gateway>{profile.traveller.name}</b>
+            </div>
+          )}
+          {profile.installBefore && (
+            <div>
+              <small>{t.esims.installBefore}</small>
+              <b>{formatDay(localDay(Date.parse(profile.installBefore)))}</b>
+            </div>
+          )}
+        </div>
       </div>
       <div className="ticket-body">
         {error && <ErrorText>{error.message}</ErrorText>}
         {!link && !error && show === undefined && <Loading />}
         {!link && show && (
-          <div className="ticket-hand">
+          <div className="ticket-hand ticket-ask">
             <Hint>{t.esims.linkText}</Hint>
             <div>
               <Button variant="default" onClick={show}>
@@ -77,7 +82,7 @@ export function Ticket({ path, profile, recipient }: TicketProps) {
               <Hint size="xs">{t.esims.scan}</Hint>
             </div>
             <div className="ticket-hand">
-              <ShareUrl url={link.shareUrl} />
+              <ShareUrl url={link.shareUrl} isPrimary={!link.isMailPossible && !isInstalled(profile)} />
               {link.isMailPossible && <SendForm {...{ path, profile, recipient }} />}
               <Progress profile={profile} />
               <Group gap="xs">
@@ -128,25 +133,33 @@ function useShareLink(path: string, { esimStatus, smdpStatus }: ProfileRow) {
   return { link, error, show: isShown ? undefined : () => setIsShown(true) }
 }
 
-function ShareUrl({ url }: { url: string }) {
+/** @param isPrimary copying is the way to hand it over, because no mail is possible */
+function ShareUrl({ url, isPrimary }: { url: string; isPrimary: boolean }) {
   return (
-    <Group gap="xs" align="end" wrap="nowrap">
+    <Group gap="xs" align="end" wrap="nowrap" className="ticket-link">
       <TextInput className="grow" label={t.esims.link} value={url} readOnly data-value={t.esims.link} />
-      <CopyButton value={url} timeout={2_000}>
-        {({ copied, copy }) => (
-          <>
-            <Button
-              variant="default"
-              leftSection={copied ? <IconCheck size={16} /> : <IconCopy size={16} />}
-              onClick={copy}
-            >
-              {copied ? t.common.copied : t.esims.copyLink}
-            </Button>
-            <VisuallyHidden role="status">{copied && t.esims.linkCopied}</VisuallyHidden>
-          </>
-        )}
-      </CopyButton>
+      <CopyLink url={url} label={t.esims.copyLink} variant={isPrimary ? 'filled' : 'default'} />
     </Group>
+  )
+}
+
+export function CopyLink({ url, label, ...look }: { url: string; label: string; variant?: string; size?: string }) {
+  return (
+    <CopyButton value={url} timeout={2_000}>
+      {({ copied, copy }) => (
+        <>
+          <Button
+            variant="default"
+            leftSection={copied ? <IconCheck size={16} /> : <IconCopy size={16} />}
+            onClick={copy}
+            {...look}
+          >
+            {copied ? t.common.copied : label}
+          </Button>
+          <VisuallyHidden role="status">{copied && t.esims.linkCopied}</VisuallyHidden>
+        </>
+      )}
+    </CopyButton>
   )
 }
 

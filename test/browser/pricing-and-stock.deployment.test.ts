@@ -144,7 +144,7 @@ describe.skipIf(!isBrowserAvailable())('packages, price plans and stock in the c
     await button(page, /^Remove rule: Packages of Japan/).click()
     await button(page, 'Preview the effect').click()
     const removal = dialog().locator('[data-preview]')
-    await removal.getByRole('row', { name: /JP_TEST.*USD 4\.05.*USD 4\.50.*USD 1\.50 \(33\.3%\)/ }).waitFor()
+    await removal.getByRole('row', { name: /JP_TEST.*4\.05.*4\.50.*1\.50.*33\.3%/ }).waitFor()
     await dialog().getByRole('button', { name: 'Cancel' }).click()
     await page.getByRole('cell', { name: 'Packages of Japan', exact: true }).waitFor()
     await button(page, 'Add dealer').click()

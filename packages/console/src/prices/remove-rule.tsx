@@ -8,7 +8,7 @@ import { isCurrencyCode } from '#parts/form-values.ts'
 import { t } from '#strings/page-texts.ts'
 import { formatMessage } from '#strings/strings.ts'
 import { apiPath } from './plan-or-group.tsx'
-import { ShownPreview } from './plan-rule-preview.tsx'
+import { ShownPreview, submitProps } from './plan-rule-preview.tsx'
 import { packagesText, valueText } from './plan-rule-text.ts'
 
 const KEY_MEMBERS = ['packageCode', 'locationCode', 'supplier', 'currencyCode', 'validFrom'] as const
@@ -46,9 +46,9 @@ function RemoveDialog(props: { planName: string; rule: PlanRule; title: string; 
       title={title}
       opened
       size="lg"
-      danger
       onClose={onClose}
-      submit={t.prices.remove}
+      submit={submitProps(t.prices.remove, preview.data).submit}
+      danger
       busy={remove.isPending}
       error={remove.error ?? preview.error}
       onSubmit={() =>
@@ -65,7 +65,10 @@ function RemoveDialog(props: { planName: string; rule: PlanRule; title: string; 
           w={220}
           // A price is in one currency.
           disabled={rule.currencyCode !== null}
-          onChange={(event) => setCurrency(event.currentTarget.value)}
+          onChange={(event) => {
+            setCurrency(event.currentTarget.value)
+            preview.reset()
+          }}
           data-autofocus
         />
         <Button variant="default" loading={preview.isPending} onClick={showPreview}>

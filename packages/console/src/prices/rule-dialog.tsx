@@ -2,7 +2,7 @@ import type { PackageRow } from '@dealer-esim/gateway/http/console/catalogue.ts'
 import type { RuleBody } from '@dealer-esim/gateway/http/console/prices/plan-rule.ts'
 import type { RulePreview } from '@dealer-esim/gateway/http/console/prices/price-plans.ts'
 import type { SupplierRow } from '@dealer-esim/gateway/http/console/suppliers/suppliers.ts'
-import { Button, Group, NativeSelect, Select, Text, TextInput } from '@mantine/core'
+import { Button, Group, NativeSelect, Select, Stack, Text, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { useMemo, useRef, useState } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'
@@ -12,7 +12,7 @@ import { fieldErrors, formFields, isCurrencyCode, parseMoneyInput } from '#parts
 import { t } from '#strings/page-texts.ts'
 import { momentOf } from '#strings/zone.ts'
 import { apiPath } from './plan-or-group.tsx'
-import { ShownPreview } from './plan-rule-preview.tsx'
+import { ShownPreview, submitProps } from './plan-rule-preview.tsx'
 
 type Scope = keyof typeof t.prices.scopes
 type Kind = keyof typeof t.prices.ruleTypes
@@ -23,6 +23,10 @@ export function RuleDialog({ planName, onClose }: { planName: string; onClose():
   const set = useChange({ success: t.prices.saved, quiet: true })
   const preview = useChange<RulePreview>({ quiet: true })
   const [chosen, setChosen] = useState<Chosen>({ scope: 'ALL', target: null, kind: 'percent' })
+  function choose(value: Chosen) {
+    setChosen(value)
+    preview.reset()
+  }
   const [typedErrors, setTypedErrors] = useState<Record<string, string>>({})
   const text = useRef<HTMLParagraphElement>(null)
   const failure = set.error ?? preview.error
@@ -55,34 +59,37 @@ export function RuleDialog({ planName, onClose }: { planName: string; onClose():
       opened
       size="lg"
       onClose={onClose}
-      submit={t.prices.setRule}
+      {...submitProps(t.prices.setRule, preview.data)}
       busy={set.isPending}
       error={Object.keys(errors).length > 0 ? null : failure}
       onSubmit={(fields) =>
         withRule(fields, (body) => set.mutate({ method: 'PUT', path: `${path}/rules`, body }, { onSuccess: onClose }))
       }
     >
-      <Text size="sm" ref={text}>
-        {t.prices.setRuleText}
-      </Text>
-      <PackagesFields chosen={chosen} onChange={setChosen} errors={errors} />
-      {isPercent(chosen) ? <PercentFields errors={errors} /> : <PriceFields errors={errors} />}
-      <ValidityFields errors={errors} />
-      <Group align="flex-end">
-        {isPercent(chosen) && (
-          <TextInput
-            name="previewCurrency"
-            label={t.prices.previewCurrency}
-            defaultValue="USD"
-            maxLength={3}
-            error={errors.previewCurrency}
-            w={220}
-          />
-        )}
-        <Button variant="default" loading={preview.isPending} onClick={showPreview}>
-          {t.prices.preview}
-        </Button>
-      </Group>
+      {/* A preview is that of what was typed then. */}
+      <Stack gap="md" onChange={() => preview.reset()}>
+        <Text size="sm" ref={text}>
+          {t.prices.setRuleText}
+        </Text>
+        <PackagesFields chosen={chosen} onChange={choose} errors={errors} />
+        {isPercent(chosen) ? <PercentFields errors={errors} /> : <PriceFields errors={errors} />}
+        <ValidityFields errors={errors} />
+        <Group align="flex-end">
+          {isPercent(chosen) && (
+            <TextInput
+              name="previewCurrency"
+              label={t.prices.previewCurrency}
+              defaultValue="USD"
+              maxLength={3}
+              error={errors.previewCurrency}
+              w={220}
+            />
+          )}
+          <Button variant="default" loading={preview.isPending} onClick={showPreview}>
+            {t.prices.preview}
+          </Button>
+        </Group>
+      </Stack>
       {preview.data && !preview.isPending && <ShownPreview preview={preview.data} />}
     </Dialog>
   )

@@ -6,9 +6,10 @@ import { type ApiError, call } from '#api/call-api.ts'
 import { PackageName } from '#catalogue/package-name.tsx'
 import { locationOf } from '#catalogue/package-title.ts'
 import { formatMoney, formatPercent } from '#parts/format.ts'
-import { Amount, Hint } from '#parts/values.tsx'
+import { Amount, Hint, TextLink } from '#parts/values.tsx'
 import { t } from '#strings/page-texts.ts'
 import { formatMessage } from '#strings/strings.ts'
+import { PRODUCTS } from './product-paths.ts'
 
 /** How long after the last key press the effect of the typed rule is requested. */
 const TYPING_MS = 400
@@ -35,7 +36,14 @@ export function RuleEffect({ ruleName = NEW_NAME, rule }: { ruleName?: string | 
 function EffectFigures({ effect }: { effect: SaleRuleEffect }) {
   const texts = t.saleRules.effect
   const { currencyCode, packages, lowestPrice, lowestMargin, highestMargin, medianMargin, examples } = effect
-  if (lowestPrice === null) return <Hint>{texts.nothing}</Hint>
+  if (lowestPrice === null)
+    return (
+      <Stack gap="xs">
+        <Text size="sm">{texts.nothing}</Text>
+        <Hint>{texts.nothingText}</Hint>
+        <TextLink to={PRODUCTS}>{texts.readCatalogue}</TextLink>
+      </Stack>
+    )
   const percent = (value: number | null) => formatPercent((value ?? 0) / 100)
   return (
     <Stack gap="md">

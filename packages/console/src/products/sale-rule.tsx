@@ -1,7 +1,18 @@
 import type { SaleRuleRow } from '@dealer-esim/gateway/http/console/products/sale-rules.ts'
-import { Button, Checkbox, Group, NativeSelect, SimpleGrid, Text, TextInput } from '@mantine/core'
+import {
+  Box,
+  Button,
+  Checkbox,
+  Group,
+  Input,
+  NativeSelect,
+  SimpleGrid,
+  Text,
+  TextInput,
+  type TextInputProps,
+} from '@mantine/core'
 import { useNavigate, useParams } from '@tanstack/react-router'
-import { type FormEvent, useState } from 'react'
+import { type FormEvent, useMemo, useState } from 'react'
 import type { ApiError } from '#api/call-api.ts'
 import { useApi, useChange } from '#api/use-api.ts'
 import { MoreMenu, Record } from '#design/record.tsx'
@@ -17,6 +28,10 @@ import { formatMessage } from '#strings/strings.ts'
 import { RULE_PREVIEW, RULES, rulePath } from './product-paths.ts'
 import { RuleEffect } from './rule-effect.tsx'
 import { NEW_RULE, parseRule, type TypedRule, typedRule } from './sale-rule-form.ts'
+import { ruleSentence } from './sale-rule-sentence.ts'
+
+/** Folded, because the initial values fit most rules. An error in one of them unfolds them. */
+const ADVANCED = ['position', 'supplierOrder', 'dayPassDaysMax', 'nameTemplate', 'codeTemplate']
 
 /** As the gateway fills them in. */
 const NAME_PLACEHOLDERS = '{place}, {data}, {days}, {name}, {supplier}, {product}'
@@ -67,7 +82,8 @@ function RuleForm({ ruleName, typed }: { ruleName?: string; typed: TypedRule }) 
   const { data: syncs } = useApi<{ syncs: { supplier: string }[] }>('/supplier-syncs')
   const save = useChange({ success: t.saleRules.saved, quiet: true })
   const [errors, setErrors] = useState<Record<string, string>>({})
-  const [draft, setDraft] = useState(() => parseRule(typed))
+  const [fields, setFields] = useState(typed)
+  const draft = useMemo(() => parseRule(fields), [fields])
   function submit(event: FormEvent<HTMLFormElement>) {
     event.preventDefault()
     const form = event.currentTarget
@@ -86,20 +102,33 @@ function RuleForm({ ruleName, typed }: { ruleName?: string; typed: TypedRule }) 
       },
     )
   }
-  const input = (name: string, options: { description?: string; placeholder?: string; required?: boolean } = {}) => (
+  const labelOf = (name: string) => t.saleRules.fields[name as keyof typeof t.saleRules.fields]
+  const input = (name: string, options: TextInputProps = {}) => (
     <TextInput
       name={name}
-      label={t.saleRules.fields[name as keyof typeof t.saleRules.fields]}
+      label={labelOf(name)}
       defaultValue={typed[name] ?? ''}
       error={errors[name]}
       readOnly={!canOperate(me)}
+      // The description stands below, so that inputs beside each other begin at one height.
+      inputWrapperOrder={['label', 'input', 'description', 'error']}
       {...options}
     />
+  )
+  const short = (name: string, options?: TextInputProps) =>
+    input(name, { styles: { wrapper: { maxWidth: 120 } }, ...options })
+  const limit = (name: string) => <Box w={96}>{input(name, { label: undefined, 'aria-label': labelOf(name) })}</Box>
+  const range = (label: string, min: string, max: string) => (
+    <Input.Wrapper label={label} labelElement="div">
+      <Group gap="xs" wrap="nowrap">
+        {limit(min)} – {limit(max)}
+      </Group>
+    </Input.Wrapper>
   )
   const select = (name: string, choices: Record<string, string>) => (
     <NativeSelect
       name={name}
-      label={t.saleRules.fields[name as keyof typeof t.saleRules.fields]}
+      label={labelOf(name)}
       defaultValue={typed[name] ?? ''}
       error={errors[name]}
       disabled={!canOperate(me)}
@@ -107,40 +136,49 @@ function RuleForm({ ruleName, typed }: { ruleName?: string; typed: TypedRule }) 
     />
   )
   const { choices } = t.saleRules
+  const sentence = ruleSentence(fields)
   return (
-    <form onSubmit={submit} onChange={(event) => setDraft(parseRule(formFields(event.currentTarget)))}>
+    <form onSubmit={submit} onChange={(event) => setFields(formFields(event.currentTarget))}>
       <Record rail={'rule' in draft && <RuleEffectCard ruleName={ruleName} rule={draft.rule} />}>
+        {sentence && (
+          <Text fz="md" fw={600}>
+            {sentence}
+          </Text>
+        )}
         <Card title={t.saleRules.products}>
           <Hint>{t.saleRules.productsText}</Hint>
-          <SimpleGrid cols={{ base: 1, sm: 2 }} style={{ alignItems: 'end' }}>
+          <SimpleGrid cols={{ base: 1, sm: 2 }}>
             {ruleName === undefined && input('ruleName', { required: true })}
-            {input('position')}
             {input('suppliers', { placeholder: (syncs?.syncs ?? []).map(({ supplier }) => supplier).join(', ') })}
             {input('countries', { description: t.saleRules.countriesHint })}
             {select('countriesMax', countryChoices(typed))}
             {select('packageType', choices.packageType)}
-            {input('volumeMin')}
-            {input('volumeMax')}
+            {range(t.saleRules.dataRange, 'volumeMin', 'volumeMax')}
             {select('unlimited', choices.unlimited)}
-            {input('daysMin')}
-            {input('daysMax')}
+            {range(t.saleRules.daysRange, 'daysMin', 'daysMax')}
             {select('dayPass', choices.dayPass)}
             {input('name')}
           </SimpleGrid>
         </Card>
         <Card title={t.saleRules.priceAndPackage}>
-          <SimpleGrid cols={{ base: 1, sm: 2 }} style={{ alignItems: 'end' }}>
-            {input('currencyCode', { required: true })}
-            {input('percent', { required: true })}
-            {input('fixed')}
-            {input('minMargin')}
-            {input('rounding', { description: t.saleRules.roundingHint })}
-            {select('supplierOrder', choices.supplierOrder)}
+          <SimpleGrid cols={{ base: 1, sm: 2 }}>
+            {short('currencyCode', { required: true })}
+            {short('percent', { required: true })}
+            {short('fixed')}
+            {short('minMargin')}
+            {short('rounding', { description: t.saleRules.roundingHint })}
             {select('whenCostsChange', choices.whenCostsChange)}
-            {input('dayPassDaysMax')}
-            {input('nameTemplate', { description: NAME_PLACEHOLDERS })}
-            {input('codeTemplate', { description: formatMessage(t.saleRules.codeHint, CODE_PLACEHOLDERS) })}
           </SimpleGrid>
+          <details className="technical" open={ADVANCED.some((name) => name in errors)}>
+            <summary>{t.saleRules.advanced}</summary>
+            <SimpleGrid cols={{ base: 1, sm: 2 }}>
+              {short('position')}
+              {select('supplierOrder', choices.supplierOrder)}
+              {short('dayPassDaysMax')}
+              {input('nameTemplate', { description: NAME_PLACEHOLDERS })}
+              {input('codeTemplate', { description: formatMessage(t.saleRules.codeHint, CODE_PLACEHOLDERS) })}
+            </SimpleGrid>
+          </details>
           {save.error && <ErrorText>{save.error.message}</ErrorText>}
           {canOperate(me) && (
             <Group>

@@ -2,15 +2,14 @@ import type { SaleRuleRow } from '@dealer-esim/gateway/http/console/products/sal
 import { Badge, Button } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useApi } from '#api/use-api.ts'
-import { formatMoney } from '#parts/format.ts'
 import { countColumn, valueColumn } from '#parts/list-columns.tsx'
 import { Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/page-texts.ts'
-import { formatMessage } from '#strings/strings.ts'
 import { ExchangeRates } from './exchange-rates.tsx'
 import { ADD_RULE, RULE_PREVIEW, rulePath } from './product-paths.ts'
+import { priceText } from './sale-rule-sentence.ts'
 
 /** Which supplier products are sold as packages, and at which price. */
 export function SaleRulesPage() {
@@ -66,16 +65,4 @@ export function SaleRulesPage() {
       <ExchangeRates />
     </Page>
   )
-}
-
-function priceText({ percent, fixed, minMargin, rounding, currencyCode }: SaleRuleRow['rule']): string {
-  return [
-    formatMessage(t.saleRules.costPlus, { percent }),
-    fixed > 0 && `+ ${formatMoney(fixed, currencyCode)}`,
-    minMargin > 0 && formatMessage(t.saleRules.marginAtLeast, { amount: formatMoney(minMargin, currencyCode) }),
-    rounding !== 'none' && formatMessage(t.saleRules.upTo, { rounding }),
-    fixed === 0 && minMargin === 0 && currencyCode,
-  ]
-    .filter(Boolean)
-    .join(', ')
 }

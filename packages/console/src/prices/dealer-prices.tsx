@@ -1,7 +1,7 @@
 import type { PriceRow, TenantPrices } from '@dealer-esim/gateway/http/console/prices/tenant-prices.ts'
 import { Button, Group } from '@mantine/core'
 import { useState } from 'react'
-import { packageTitleText } from '#catalogue/package-title.ts'
+import { PackageName } from '#catalogue/package-name.tsx'
 import { useList } from '#lists/use-list.ts'
 import { SearchBox, useFilterKinds } from '#parts/filters.tsx'
 import { statusColumn, valueColumn } from '#parts/list-columns.tsx'
@@ -50,9 +50,12 @@ export function DealerPricesPage() {
         {...(canOperate(me) && { onRowClick: setSetting })}
         empty={keyword || source ? { title: t.prices.noMatch, text: t.prices.noMatchText } : empty}
         columns={[
-          valueColumn('name', t.prices.packageName, (row) => packageTitleText(row.name), { width: 260, phone: 'main' }),
-          { accessor: 'packageCode', title: t.prices.code, cellsClassName: 'mono', phone: 'note' },
-          statusColumn('status', t.catalogue.status, { width: 125, phone: 'status', hidden: !isForOperator }),
+          valueColumn('name', t.prices.packageName, (row) => <PackageName name={row.name} location={null} />, {
+            width: 330,
+            phone: 'main',
+          }),
+          { accessor: 'packageCode', title: t.prices.code, width: 140, cellsClassName: 'mono', phone: 'note' },
+          statusColumn('status', t.catalogue.status, { width: 115, phone: 'status', hidden: !isForOperator }),
           {
             accessor: 'price',
             title: t.prices.price,
@@ -74,8 +77,8 @@ export function DealerPricesPage() {
           },
           {
             accessor: 'retailPrice',
-            title: t.prices.retailPrice,
-            width: 300,
+            title: t.prices.retail,
+            width: 130,
             textAlign: 'right',
             currency: () => currency,
             render: (row) => <Amount value={row.retailPrice} currency={currency} />,

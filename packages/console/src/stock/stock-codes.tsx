@@ -5,6 +5,7 @@ import { useState } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'
 import { Dialog } from '#parts/dialog.tsx'
 import { SearchField } from '#parts/filters.tsx'
+import { formatTime } from '#parts/format.ts'
 import { actionsColumn, RowButton, valueColumn } from '#parts/list-columns.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
@@ -36,11 +37,13 @@ export function StockCodesPage() {
           idOf={(row) => row.codeId}
           empty={{ title: t.stock.noCode, text: t.stock.noCodeText }}
           columns={[
-            { accessor: 'iccid', title: t.stock.iccid, cellsClassName: 'mono' },
-            valueColumn('state', t.common.status, (row) => <Status status={row.state} labels={t.stock.states} />),
+            { accessor: 'iccid', title: t.stock.iccid, width: 190, cellsClassName: 'mono shows-end', phone: 'main' },
+            valueColumn('state', t.common.status, (row) => <Status status={row.state} labels={t.stock.states} />, {
+              phone: 'status',
+            }),
             { accessor: 'productCode', title: t.stock.product, cellsClassName: 'mono' },
             { accessor: 'supplier', title: t.stock.supplier },
-            { accessor: 'batchName', title: t.stock.batch },
+            valueColumn('batchName', t.stock.batch, (row) => <BatchOfRow row={row} />, { phone: 'note' }),
             valueColumn('expiresAt', t.stock.expires, (row) =>
               row.expiresAt === null ? t.stock.never : <Timestamp time={row.expiresAt} />,
             ),
@@ -54,7 +57,7 @@ export function StockCodesPage() {
                     onClick={() => setShown(row)}
                   />
                 ),
-              { hidden: !canOperate(me) },
+              { hidden: !canOperate(me), phone: 'value' },
             ),
           ]}
         />
@@ -63,6 +66,24 @@ export function StockCodesPage() {
       )}
       {shown && <RevealDialog code={shown} onClose={() => setShown(undefined)} />}
     </StockFrame>
+  )
+}
+
+/** On a phone between the product and the expiry, which have no columns there. */
+function BatchOfRow({ row: { productCode, batchName, expiresAt } }: { row: StockCodeRow }) {
+  return (
+    <>
+      <Text span inherit hiddenFrom="sm">
+        {productCode} ·{' '}
+      </Text>
+      {batchName}
+      {expiresAt && (
+        <Text span inherit hiddenFrom="sm">
+          {' '}
+          · {t.stock.expires} {formatTime(expiresAt)}
+        </Text>
+      )}
+    </>
   )
 }
 

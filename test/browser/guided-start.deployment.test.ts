@@ -55,7 +55,7 @@ describe.skipIf(!isBrowserAvailable())('a guided start', () => {
   })
 
   const step = (name: string) => page.locator(`[data-setup=${name}]`)
-  const done = (name: string) => step(name).and(page.locator('[data-done=true]')).waitFor()
+  const done = (name: string) => step(name).and(page.locator('[data-done=true]')).waitFor({ state: 'attached' })
   const act = (name: string) => step(name).getByRole('button').or(step(name).getByRole('link')).click()
   const dialog = () => page.getByRole('dialog')
   const link = (name: string) => page.getByRole('link', { name, exact: true })
@@ -273,7 +273,7 @@ describe.skipIf(!isBrowserAvailable())('a new test deployment', () => {
   })
 
   const step = (name: string) => page.locator(`[data-setup=${name}]`)
-  const done = (name: string) => step(name).and(page.locator('[data-done=true]')).waitFor()
+  const done = (name: string) => step(name).and(page.locator('[data-done=true]')).waitFor({ state: 'attached' })
   const act = (name: string) => step(name).getByRole('button').or(step(name).getByRole('link')).click()
   const dialog = () => page.getByRole('dialog')
 

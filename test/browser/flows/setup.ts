@@ -27,7 +27,7 @@ export function setupFlows(shared: SharedState): void {
     await page.route('**/api/setup', (route) => route.fulfill({ json: { ...real, dealer: null } }))
     await navigate(testbed, page, '/')
     await heading(page, 'Home').waitFor()
-    await step('supplier').and(page.locator('[data-done=true]')).waitFor()
+    await step('supplier').and(page.locator('[data-done=true]')).waitFor({ state: 'attached' })
     await step('dealer').and(page.locator('[data-done=false]')).waitFor()
     await act('dealer')
     await dialog().getByLabel('Name').fill('Guided Travel')
@@ -64,7 +64,7 @@ export function setupFlows(shared: SharedState): void {
     await navigate(testbed, page, '/tenants')
     await heading(page, 'Dealers').waitFor()
     await navigate(testbed, page, '/')
-    await step('dealer').and(page.locator('[data-done=true]')).waitFor()
+    await step('dealer').and(page.locator('[data-done=true]')).waitFor({ state: 'attached' })
   })
 
   it('a test order is signed with only the password, and its delivery is shown on the order page', async () => {
@@ -76,7 +76,7 @@ export function setupFlows(shared: SharedState): void {
     await page.waitForURL(/orders\/[0-9A-Z]{26}$/)
     await page.locator('[data-step="STATUS"]').getByText('Order delivered').waitFor()
     await navigate(testbed, page, '/')
-    await step('testOrder').and(page.locator('[data-done=true]')).waitFor()
+    await step('testOrder').and(page.locator('[data-done=true]')).waitFor({ state: 'attached' })
   })
 
   it('the go-live checks and the forms of the other steps open on the dashboard', async () => {

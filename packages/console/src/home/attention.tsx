@@ -1,15 +1,17 @@
 import type { Dashboard } from '@dealer-esim/gateway/http/console/home/dashboard.ts'
-import { Group, Paper, Text } from '@mantine/core'
-import { IconCheck } from '@tabler/icons-react'
+import { Box, Button, Group, Stack, Text } from '@mantine/core'
+import { IconCheck, IconChevronRight } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
 import { Card } from '#parts/page.tsx'
-import { formatRich, t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { SUPPLIERS } from '#suppliers/supplier-paths.ts'
 
 type Kind = keyof Dashboard['attention']
 
-/** Everything that needs an operator's attention, each linked to its list. */
+/** What has failed, and does not only wait for a decision. */
+const FAILURES: readonly Kind[] = ['recoveries', 'failingSuppliers', 'deadEvents', 'failingEndpoints']
+
+/** Everything that needs an operator's attention, each linked to its list, failures first. */
 export function AttentionCard({ attention }: { attention: Dashboard['attention'] }) {
   const links: Record<Kind, { to: string; search?: Record<string, string> }> = {
     recoveries: { to: '/recovery' },
@@ -24,7 +26,8 @@ export function AttentionCard({ attention }: { attention: Dashboard['attention']
     adjustments: { to: '/adjustments', search: { status: 'PROPOSED' } },
     topUpRequests: { to: '/top-up-requests', search: { status: 'REQUESTED' } },
   }
-  const kinds = (Object.keys(links) as Kind[]).filter((kind) => attention[kind] > 0)
+  const waiting = (Object.keys(links) as Kind[]).filter((kind) => attention[kind] > 0)
+  const kinds = [...new Set([...FAILURES.filter((kind) => waiting.includes(kind)), ...waiting])]
   return (
     <Card title={t.dashboard.attention}>
       {kinds.length === 0 && (
@@ -33,36 +36,35 @@ export function AttentionCard({ attention }: { attention: Dashboard['attention']
           <Text size="sm">{t.dashboard.nothingToDo}</Text>
         </Group>
       )}
-      <Group>
+      <Stack gap={0} mx="calc(var(--space-8) * -1)">
         {kinds.map((kind) => (
-          <Paper
+          <Button
             key={kind}
             component={Link}
             to={links[kind].to}
             search={(links[kind].search ?? {}) as never}
-            withBorder
-            px="md"
-            py="xs"
-            className="attention"
+            variant="subtle"
+            color="gray"
+            c="var(--ink)"
+            h={{ base: 44, sm: 40 }}
+            px="var(--space-8)"
+            justify="space-between"
+            rightSection={<IconChevronRight size={16} aria-hidden="true" />}
             data-attention={kind}
           >
-            <KindCount count={attention[kind]} text={t.dashboard.attentionKinds[kind]} />
-          </Paper>
+            <Dot color={FAILURES.includes(kind) ? 'var(--bad)' : 'var(--warn)'} />
+            {formatMessage(t.dashboard.attentionKinds[kind], { count: attention[kind] })}
+          </Button>
         ))}
-      </Group>
+      </Stack>
     </Card>
   )
 }
 
-function KindCount({ count, text }: { count: number; text: string }) {
-  const bold = (number: ReactNode) => (
-    <Text span fw={700} fz="lg">
-      {number}
-    </Text>
-  )
+function Dot({ color }: { color: string }) {
   return (
-    <Text span size="sm">
-      {formatRich(text, { count, b: bold })}
-    </Text>
+    <Box component="svg" w={8} h={8} mr="xs" aria-hidden="true">
+      <circle cx="4" cy="4" r="4" fill={color} />
+    </Box>
   )
 }

@@ -91,7 +91,9 @@ export function EventsChart({ data }: { data: Dashboard }) {
     <Card title={t.dashboard.events}>
       <CountedDays data={data} />
       {sent > 0 && (
-        <Hint>{formatMessage(t.dashboard.eventsDelivered, { percent: formatPercent(delivered / sent) })}</Hint>
+        <Hint size="xs">
+          {formatMessage(t.dashboard.eventsDelivered, { percent: formatPercent(delivered / sent) })}
+        </Hint>
       )}
       <BarChart
         label={t.dashboard.events}

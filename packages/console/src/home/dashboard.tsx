@@ -1,9 +1,11 @@
 import type { Dashboard as DashboardFigures } from '@dealer-esim/gateway/http/console/home/dashboard.ts'
+import type { EndpointView } from '@dealer-esim/gateway/http/console/webhooks.ts'
 import { SimpleGrid, Stack } from '@mantine/core'
 import { lazy, Suspense, useCallback, useState } from 'react'
 import { isTestMode } from '#api/call-api.ts'
 import { useApi } from '#api/use-api.ts'
 import { TrialData } from '#operations/trial-data.tsx'
+import { BuyButton } from '#orders/buying/buy-button.tsx'
 import { EmptyState, LoadError, Loading } from '#parts/load-states.tsx'
 import { Card, Page } from '#parts/page.tsx'
 import { useFilters } from '#parts/use-filters.ts'
@@ -16,7 +18,7 @@ import { localMs, timeZone } from '#strings/zone.ts'
 import { ExplorerButton } from '#tenants/explorer/explorer-button.tsx'
 import { AttentionCard } from './attention.tsx'
 import { DeliveryTimeChart, EventsChart, OrdersChart, SpendChart } from './charts.tsx'
-import { DealerCards, LatestOrders } from './dealer-cards.tsx'
+import { DealerCards } from './dealer-cards.tsx'
 import { Balances, SupplierOutcomes } from './operator-cards.tsx'
 import { SetupChecklist } from './setup/checklist.tsx'
 
@@ -43,20 +45,39 @@ function Dashboard() {
     { ...period, timeZone },
     { refreshMs: REFRESH_MS },
   )
+  const isOfApi = me.tenant !== null && usesApi(me)
   const orders = useApi<{ orders: object[] }>('/orders', {}, { enabled: me.tenant !== null })
+  // Read here, because a fault shown late would move the cards below it.
+  const endpoint = useApi<EndpointView>(`/tenants/${me.tenant?.tenantId}/endpoint`, {}, { enabled: isOfApi })
   const isFirstSale = me.tenant !== null && orders.data?.orders.length === 0
   const isLocal = me.deployment === 'local'
   const [isSetupKnown, setSetupKnown] = useState(!canOperate(me))
   const [isTrialKnown, setTrialKnown] = useState(!canOperate(me) || !isLocal)
   // Everything appears together: a late part would move what is already visible.
-  const isReady = isSetupKnown && isTrialKnown && (data !== undefined || error !== null) && !orders.isLoading
+  const isReady =
+    isSetupKnown && isTrialKnown && (data !== undefined || error !== null) && !orders.isLoading && !endpoint.isLoading
+  // Decided once: a list that moved would close what a person has open in it.
+  const [hadOrders, setHadOrders] = useState<boolean>()
+  if (data !== undefined && hadOrders === undefined) setHadOrders(data.orders.length > 0)
+  const isSetupBelow = hadOrders === true && isReady
   const onSetupKnown = useCallback(() => setSetupKnown(true), [])
   const onTrialKnown = useCallback(() => setTrialKnown(true), [])
+  const checklist = canOperate(me) && <SetupChecklist onKnown={onSetupKnown} />
   return (
-    <Page title={t.dashboard.title} actions={!isFirstSale && <PeriodChoice period={period} otherwise={PERIOD} />}>
+    <Page
+      title={t.dashboard.title}
+      actions={
+        !isFirstSale && (
+          <>
+            <PeriodChoice period={period} otherwise={PERIOD} />
+            <BuyButton size="sm" />
+          </>
+        )
+      }
+    >
       {canOperate(me) && (
         <Stack gap="lg" {...(!isReady && { display: 'none' })} className="dashboard-top">
-          <SetupChecklist onKnown={onSetupKnown} />
+          {!isSetupBelow && checklist}
           {isLocal && <TrialData isOffered={data?.orders.length === 0} onKnown={onTrialKnown} />}
         </Stack>
       )}
@@ -84,16 +105,13 @@ function Dashboard() {
             </Card>
           )}
           {!me.tenant && <SalesOverview period={period} currencies={data.balances.map((row) => row.currencyCode)} />}
-          <SimpleGrid cols={{ base: 1, lg: 2 }} className="charts">
-            {me.tenant && <SpendAndOrders data={data} />}
-            {!me.tenant && <OrdersChart data={data} />}
+          {isSetupBelow && checklist}
+          <SimpleGrid cols={{ base: 1, lg: 2 }} className="charts" style={{ alignItems: 'start' }}>
+            {me.tenant &&
+              currenciesOf(data).map((currency) => <SpendChart key={currency} data={data} currency={currency} />)}
+            <OrdersChart data={data} />
             {usesApi(me) && <DeliveryTimeChart data={data} />}
             {usesApi(me) && <EventsChart data={data} />}
-            {me.tenant && (
-              <Suspense>
-                <OperatorCard />
-              </Suspense>
-            )}
             {isOperator(me) && (
               <Stack>
                 <Balances data={data} />
@@ -101,21 +119,14 @@ function Dashboard() {
               </Stack>
             )}
           </SimpleGrid>
+          {me.tenant && (
+            <Suspense>
+              <OperatorCard />
+            </Suspense>
+          )}
         </>
       )}
     </Page>
-  )
-}
-
-function SpendAndOrders({ data }: { data: DashboardFigures }) {
-  return (
-    <>
-      {currenciesOf(data).map((currency) => (
-        <SpendChart key={currency} data={data} currency={currency} />
-      ))}
-      <LatestOrders />
-      <OrdersChart data={data} />
-    </>
   )
 }
 

@@ -2,10 +2,11 @@ import type { Dashboard } from '@dealer-esim/gateway/http/console/home/dashboard
 import type { OrderRow } from '@dealer-esim/gateway/http/console/orders/orders.ts'
 import type { WalletView } from '@dealer-esim/gateway/http/console/wallet/wallet.ts'
 import type { EndpointView } from '@dealer-esim/gateway/http/console/webhooks.ts'
-import { Alert, Anchor, Button, Group, SimpleGrid, Text } from '@mantine/core'
+import { Alert, Anchor, Button, SimpleGrid, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useApi } from '#api/use-api.ts'
-import { PackageNames } from '#catalogue/package-name.tsx'
+import { PackageFlag } from '#catalogue/package-name.tsx'
+import { packagesTitleText } from '#catalogue/package-title.ts'
 import { BuyButton } from '#orders/buying/buy-button.tsx'
 import { orderNumber } from '#orders/order-number.tsx'
 import { formatPercent } from '#parts/format.ts'
@@ -21,17 +22,19 @@ import { type Forecast, forecastDays } from './days-left.ts'
 const REFRESH_MS = 15_000
 
 /**
- * The cards that matter most to a dealer: the balance and how long it lasts, then, unless it sells only in the portal, whether
- * its events arrive.
+ * The cards that matter most to a dealer: the balance and how long it lasts, the latest orders, and, unless it sells only in the
+ * portal, why its events do not arrive.
  */
 export function DealerCards({ tenantId, data }: { tenantId: string; data: Dashboard }) {
   const me = useSession()
-  if (!usesApi(me)) return <BalanceCard tenantId={tenantId} data={data} />
   return (
-    <SimpleGrid cols={{ base: 1, lg: 2 }}>
-      <BalanceCard tenantId={tenantId} data={data} />
-      <EndpointHealth tenantId={tenantId} data={data} />
-    </SimpleGrid>
+    <>
+      <SimpleGrid cols={{ base: 1, lg: 2 }}>
+        <BalanceCard tenantId={tenantId} data={data} />
+        <LatestOrders />
+      </SimpleGrid>
+      {usesApi(me) && <EndpointHealth tenantId={tenantId} data={data} onlyFaults />}
+    </>
   )
 }
 
@@ -46,12 +49,9 @@ export function BalanceCard({ tenantId, data }: { tenantId: string; data: Dashbo
     <Card
       title={t.wallet.balance}
       actions={
-        <>
-          <Button component={Link} to={`/tenants/${tenantId}/wallet`} variant="default" size="xs">
-            {t.dashboard.openWallet}
-          </Button>
-          <BuyButton />
-        </>
+        <Button component={Link} to={`/tenants/${tenantId}/wallet`} variant="default" size="xs">
+          {t.dashboard.openWallet}
+        </Button>
       }
     >
       <Text fz="2rem" fw={650} lh={1.1} data-balance={balance}>
@@ -93,15 +93,20 @@ function spendPerDay(data: Dashboard, currency: string): number[] {
   return data.days.map((day) => of.get(day) ?? 0)
 }
 
-/** The state of a dealer's endpoint, and the share of its events that arrived. */
-export function EndpointHealth({ tenantId, data }: { tenantId: string; data: Dashboard }) {
+/**
+ * The state of a dealer's endpoint, and the share of its events that arrived.
+ * @param onlyFaults nothing is shown while all events arrive
+ */
+export function EndpointHealth(props: { tenantId: string; data: Dashboard; onlyFaults?: boolean }) {
+  const { tenantId, data, onlyFaults = false } = props
   const { data: endpoint } = useApi<EndpointView>(`/tenants/${tenantId}/endpoint`)
-  if (!endpoint) return <Card title={t.dashboard.endpoint}>{t.common.loading}</Card>
+  if (!endpoint) return onlyFaults ? null : <Card title={t.dashboard.endpoint}>{t.common.loading}</Card>
   const { color, text } = endpointState(endpoint)
   const sum = (member: 'delivered' | 'dead' | 'pending') => data.webhooks.reduce((all, row) => all + row[member], 0)
   const delivered = sum('delivered')
   const sent = delivered + sum('dead') + sum('pending')
   const dead = data.attention.deadEvents
+  if (onlyFaults && color === 'teal' && dead === 0) return null
   return (
     <Card
       title={t.dashboard.endpoint}
@@ -146,30 +151,24 @@ export function LatestOrders({ tenantId }: { tenantId?: string }) {
     >
       {orders?.length === 0 && <EmptyState title={t.dashboard.noOrders} text={noOrders} action={<BuyButton />} />}
       {orders?.map((order) => (
-        <Group key={order.orderNo} justify="space-between" gap="xs" data-latest-order={order.orderNo}>
-          <div>
-            <Anchor
-              component={Link}
-              to={`/tenants/${order.tenantId}/orders/${order.orderNo}`}
-              search={{} as never}
-              size="sm"
-            >
-              {orderNumber(order)}
-            </Anchor>
-            <Text size="xs" c="dimmed" component="div">
-              <PackageNames {...order} />
-            </Text>
-          </div>
-          <Group gap="sm">
-            <Status status={order.orderStatus} />
-            <Text size="sm">
-              <Amount value={order.amount} currency={order.currencyCode} />
-            </Text>
-            <Hint>
-              <Timestamp time={order.createdAt} format="relative" />
-            </Hint>
-          </Group>
-        </Group>
+        <div key={order.orderNo} className="latest-order" data-latest-order={order.orderNo}>
+          <Anchor
+            component={Link}
+            to={`/tenants/${order.tenantId}/orders/${order.orderNo}`}
+            search={{} as never}
+            {...{ size: 'sm', fw: 600, c: 'inherit', truncate: true }}
+          >
+            <PackageFlag name={order.packages[0] ?? ''} location={order.location} />
+            {packagesTitleText(order.packages)}
+          </Anchor>
+          <Status status={order.orderStatus} />
+          <Text size="sm" ta="right">
+            <Amount value={order.amount} currency={order.currencyCode} />
+          </Text>
+          <Hint size="xs">
+            {orderNumber(order)} · <Timestamp time={order.createdAt} format="relative" />
+          </Hint>
+        </div>
       ))}
     </Card>
   )

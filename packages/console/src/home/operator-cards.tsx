@@ -32,9 +32,9 @@ export function SupplierOutcomes({ data }: { data: Dashboard }) {
               </Hint>
             </Group>
             <Progress.Root size="lg" aria-hidden="true">
-              <Progress.Section value={percent(row.delivered)} color="teal.6" withAria={false} />
-              <Progress.Section value={percent(row.refused)} color="red.6" withAria={false} />
-              <Progress.Section value={percent(row.unknown)} color="yellow.6" withAria={false} />
+              <Progress.Section value={percent(row.delivered)} color="var(--chart-ok)" withAria={false} />
+              <Progress.Section value={percent(row.refused)} color="var(--chart-bad)" withAria={false} />
+              <Progress.Section value={percent(row.unknown)} color="var(--chart-warn)" withAria={false} />
             </Progress.Root>
           </Stack>
         )
@@ -57,7 +57,7 @@ export function Balances({ data }: { data: Dashboard }) {
             component={Link}
             to="/sales"
             search={{ by: 'balances' } as never}
-            {...{ fw: 650, fz: 'xl', c: 'inherit' }}
+            {...{ fw: 650, fz: 'xl', c: 'inherit', td: 'none' }}
           >
             <Amount value={row.balance} currency={row.currencyCode} />
           </Anchor>,

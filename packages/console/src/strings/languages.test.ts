@@ -27,6 +27,11 @@ it.each(others)('each text of %s has the placeholders of the English one', (tag)
   expect(differing).toEqual([])
 })
 
+// `formatMessage`, the only function that formats them, throws at a tag.
+it('no text has tags', () => {
+  expect([...english].filter(([, text]) => placeholders(text).some((name) => name.startsWith('<')))).toEqual([])
+})
+
 it.each(tags)('each plural of %s has the forms that the language distinguishes', (tag) => {
   const forms = new Intl.PluralRules(tag).resolvedOptions().pluralCategories.toSorted()
   const plurals = [...textsOf(tag)].flatMap(([path, text]) =>

@@ -1,5 +1,4 @@
 import { IntlMessageFormat } from 'intl-messageformat'
-import { Children, type ReactNode } from 'react'
 import en from './en.json'
 import { chooseLanguage } from './language.ts'
 import { type PackedMessage, unpack } from './packed-message.ts'
@@ -25,14 +24,6 @@ export const t: StartTexts = load === undefined ? en : await load()
 export function formatMessage(text: string, values: Record<string, string | number> = {}): string {
   // A text without values is not parsed, neither here nor by the build.
   return typeof text === 'string' && !text.includes('{') ? text : (messageOf(text).format(values) as string)
-}
-
-/** Like `formatMessage`, for a text with tags: the value `b` says how `<b>#</b>` is shown. */
-export function formatRich(
-  text: string,
-  values: Record<string, number | ((shown: ReactNode) => ReactNode)>,
-): ReactNode {
-  return Children.toArray(messageOf(text).format<ReactNode>(values) as ReactNode)
 }
 
 /** The name of a language in itself: 简体中文. */

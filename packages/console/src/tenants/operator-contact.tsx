@@ -76,9 +76,10 @@ export default function OperatorCard() {
   if (!operator || !me.tenant) return null
   return (
     <Card
-      title={formatMessage(t.contact.helps, { name: operator.name })}
+      title={operator.isReachable ? formatMessage(t.contact.helps, { name: operator.name }) : t.contact.questions}
       actions={canEdit(me) && <AskOperator path={`/tenants/${me.tenant.tenantId}/questions`} isQuiet />}
     >
+      {!operator.isReachable && <Hint>{formatMessage(t.contact.answersByMail, { name: operator.name })}</Hint>}
       <ContactLines />
     </Card>
   )

@@ -54,32 +54,39 @@ export function SetupChecklist({ onKnown }: { onKnown(): void }) {
     if (isFinished) setDismissed(true)
   }, [isFinished, setDismissed])
   if (isDismissed || !data || isFinished) return null
-  const done = steps.length - left
+  const done = steps.filter((step) => data.steps[step])
   return (
     <Card
       title={t.setup.title}
-      actions={
-        <>
-          <Hint>{formatMessage(t.setup.progress, { done, all: steps.length })}</Hint>
-          <CloseButton aria-label={t.setup.dismiss} title={t.setup.dismiss} onClick={() => setDismissed(true)} />
-        </>
-      }
+      actions={<CloseButton aria-label={t.setup.dismiss} title={t.setup.dismiss} onClick={() => setDismissed(true)} />}
     >
       <Hint>{t.setup.text}</Hint>
-      <Progress value={(done / steps.length) * 100} aria-label={t.setup.title} />
+      <Progress value={(done.length / steps.length) * 100} aria-label={t.setup.title} />
       <Stack component="ol" gap={0} m={0} p={0} className="setup">
-        {steps.map((step) => (
-          <Step key={step} step={step} isDone={data.steps[step]}>
-            <StepAction step={step} setup={data} onOpen={() => setOpen(step)} />
-          </Step>
-        ))}
+        {steps
+          .filter((step) => !data.steps[step])
+          .map((step) => (
+            <Step key={step} step={step}>
+              <StepAction step={step} setup={data} onOpen={() => setOpen(step)} />
+            </Step>
+          ))}
       </Stack>
+      {done.length > 0 && (
+        <details className="technical">
+          <summary>{formatMessage(t.setup.progress, { done: done.length, all: steps.length })}</summary>
+          <Stack component="ol" gap={0} m={0} p={0} className="setup">
+            {done.map((step) => (
+              <Step key={step} step={step} isDone />
+            ))}
+          </Stack>
+        </details>
+      )}
       <Suspense>{open && <SetupDialog step={open} setup={data} onClose={() => setOpen(undefined)} />}</Suspense>
     </Card>
   )
 }
 
-function Step({ step, isDone, children }: { step: StepName; isDone: boolean; children: ReactNode }) {
+function Step({ step, isDone = false, children }: { step: StepName; isDone?: boolean; children?: ReactNode }) {
   const { title, text } = t.setup.steps[step]
   return (
     <Group component="li" justify="space-between" gap="sm" py="xs" data-setup={step} data-done={isDone}>
@@ -90,13 +97,13 @@ function Step({ step, isDone, children }: { step: StepName; isDone: boolean; chi
           <IconCircle size={22} role="img" aria-label={t.setup.open} />
         )}
         <div>
-          <Text fw={600} {...(isDone && { c: 'dimmed', td: 'line-through' })}>
+          <Text fw={600} {...(isDone && { c: 'dimmed' })}>
             {title}
           </Text>
           {!isDone && <Hint>{text}</Hint>}
         </div>
       </Group>
-      {!isDone && children}
+      {children}
     </Group>
   )
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { asSentence } from './format.ts'
+import { asSentence, roundSum } from './format.ts'
 
 it.each([
   ['out of stock', 'Out of stock.'],
@@ -17,4 +17,12 @@ it.each([
   [' ', ''],
 ])('the reason “%s” reads “%s” as a sentence', (reason, sentence) => {
   expect(asSentence(reason)).toBe(sentence)
+})
+
+it.each([
+  ['USD', 699_720, 699_700],
+  ['USD', -850_640, -850_600],
+  ['JPY', 1_234_999, 1_230_000],
+])('a sum in %s is rounded to the decimals of the currency', (currency, sum, rounded) => {
+  expect(roundSum(sum, currency)).toBe(rounded)
 })

@@ -19,6 +19,16 @@ export function formatAmount(amount: number, currencyCode: string): string {
     .join('')
 }
 
+/** Rounds a sum to the decimals of its currency. Prices may have more, which add nothing to a sum of many. */
+export function roundSum(amount: number, currencyCode: string): number {
+  const { maximumFractionDigits = 2 } = new Intl.NumberFormat(locale, {
+    style: 'currency',
+    currency: currencyCode,
+  }).resolvedOptions()
+  const unit = UNITS_PER_WHOLE / 10 ** maximumFractionDigits
+  return Math.round(amount / unit) * unit
+}
+
 /** The parts of an amount, so that a column with the currency in its header can leave it out. */
 export function moneyParts(amount: number, currencyCode: string): { text: string; isCode: boolean }[] {
   const format = new Intl.NumberFormat(locale, {

@@ -5,9 +5,9 @@ import { useApi } from '#api/use-api.ts'
 import { formatDay } from '#parts/format.ts'
 import { LoadError } from '#parts/load-states.tsx'
 import { Card } from '#parts/page.tsx'
-import { Amount, Hint } from '#parts/values.tsx'
+import { Hint } from '#parts/values.tsx'
 import { formatMessage, t } from '#strings/strings.ts'
-import { Change, Margin } from './margin.tsx'
+import { Change, Margin, Sum } from './margin.tsx'
 import { SalesChart } from './sales-chart.tsx'
 import { type Period, periodOf, timesOf } from './sales-period.ts'
 
@@ -77,7 +77,7 @@ function PeriodFigures(props: {
     <Stack gap={2}>
       <Hint size="xs">{name}</Hint>
       <Anchor component={Link} to="/orders" search={timesOf(days) as never} c="inherit" fw={650} fz="xl" lh={1.2}>
-        {isLoaded ? <Amount value={revenue} currency={currency} /> : t.common.loading}
+        {isLoaded ? <Sum value={revenue} currency={currency} /> : t.common.loading}
       </Anchor>
       {total && (
         <Text size="sm" component="div">

@@ -1,16 +1,15 @@
 import type { SalesReport } from '@dealer-esim/gateway/http/console/sales.ts'
-import { Anchor } from '@mantine/core'
+import { Anchor, Box } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { packagePath } from '#catalogue/catalogue-paths.ts'
 import { formatCount, formatDay } from '#parts/format.ts'
 import { figureColumn } from '#parts/list-columns.tsx'
 import { List } from '#parts/record-list.tsx'
-import { Amount } from '#parts/values.tsx'
-import { t } from '#strings/strings.ts'
+import { formatMessage, t } from '#strings/strings.ts'
 import { supplierPage } from '#suppliers/supplier-paths.ts'
 import { countryLabel } from './country.ts'
-import { Change, Margin } from './margin.tsx'
+import { Change, Margin, Sum } from './margin.tsx'
 import { type Period, timesOf } from './sales-period.ts'
 
 type Row = SalesReport['rows'][number]
@@ -48,30 +47,49 @@ export function SalesTable({ by, rows, period, search, loading }: SalesTableProp
       idOf={(row) => `${row.key} ${row.currencyCode}`}
       empty={{ title: t.sales.none, text: t.sales.noneText }}
       columns={[
-        { accessor: 'name', title: t.sales.by[by], render: (row) => nameOf(by, row), cellsClassName: 'name' },
-        figureColumn('items', t.sales.sold, (row) => linked(row, formatCount(row.items))),
-        figureColumn('revenue', t.sales.revenue, (row) =>
-          linked(row, <Amount value={row.revenue} currency={row.currencyCode} />),
-        ),
-        figureColumn('change', t.sales.change, (row) => <Change now={row.revenue} before={row.previous.revenue} />),
-        figureColumn('refunds', t.sales.refunds, (row) =>
-          linked(row, <Amount value={row.refunds} currency={row.currencyCode} />),
-        ),
         {
-          accessor: 'cost',
-          title: t.sales.cost,
-          textAlign: 'right',
-          render: (row) =>
-            linked(
-              row,
-              row.margin === null ? t.sales.unknown : <Amount value={row.cost} currency={row.currencyCode} />,
-            ),
+          accessor: 'name',
+          title: t.sales.by[by],
+          render: (row) => nameOf(by, row),
+          cellsClassName: 'name',
+          phone: 'main',
+          ...(by === 'day' && { width: 140 }),
         },
-        figureColumn('margin', t.sales.margin, (row) => linked(row, <Margin {...row} currency={row.currencyCode} />)),
+        figureColumn('items', t.sales.sold, (row) => linked(row, formatCount(row.items))),
+        figureColumn('revenue', t.sales.revenue, (row) => linked(row, sumOf(row, 'revenue')), {
+          ...{ currency: currencyOf, phone: 'value' },
+        }),
+        figureColumn('change', t.sales.change, (row) => <Change now={row.revenue} before={row.previous.revenue} />, {
+          hidden: rows.every(({ previous }) => previous.revenue <= 0),
+          phone: 'status',
+        }),
+        figureColumn('refunds', t.sales.refunds, (row) => linked(row, sumOf(row, 'refunds')), { currency: currencyOf }),
+        figureColumn(
+          'cost',
+          t.sales.cost,
+          (row) => linked(row, row.margin === null ? t.sales.unknown : sumOf(row, 'cost')),
+          { currency: currencyOf },
+        ),
+        figureColumn(
+          'margin',
+          t.sales.margin,
+          (row) => (
+            <>
+              <Box component="span" hiddenFrom="sm">
+                {formatMessage(t.sales.soldAndMargin, { items: formatCount(row.items) })}{' '}
+              </Box>
+              {linked(row, <Margin {...row} currency={row.currencyCode} isCell />)}
+            </>
+          ),
+          { currency: currencyOf, phone: 'note' },
+        ),
       ]}
     />
   )
 }
+
+const currencyOf = ({ currencyCode }: Row) => currencyCode
+const sumOf = (row: Row, name: 'revenue' | 'refunds' | 'cost') => <Sum value={row[name]} currency={row.currencyCode} />
 
 /** The filters for a row's orders; undefined for anything undelivered, and for a package that no longer exists. */
 function ordersOf(by: Breakdown, row: Row, period: Period, search: Record<string, string>) {

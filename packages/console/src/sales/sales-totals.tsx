@@ -3,11 +3,11 @@ import { Anchor, Paper, SimpleGrid, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { formatCount } from '#parts/format.ts'
-import { Amount, Hint } from '#parts/values.tsx'
+import { Hint } from '#parts/values.tsx'
 import { t } from '#strings/strings.ts'
-import { Change, Margin } from './margin.tsx'
+import { Change, Margin, Sum } from './margin.tsx'
 
-/** Shows what was sold, earned and paid in one currency, each compared with the previous period. */
+/** Shows what was sold, earned and paid in one currency, each compared with the previous period if something was sold in it. */
 export function SalesTotals(props: {
   total: SalesFigures
   /** The list behind the figures. */
@@ -21,10 +21,10 @@ export function SalesTotals(props: {
         {formatCount(total.items)}
       </Figure>
       <Figure name={t.sales.revenue} now={total.revenue} before={previous.revenue} to={to}>
-        <Amount value={total.revenue} currency={currency} />
+        <Sum value={total.revenue} currency={currency} />
       </Figure>
       <Figure name={t.sales.cost} now={total.cost} before={previous.cost} to={to}>
-        <Amount value={total.cost} currency={currency} />
+        <Sum value={total.cost} currency={currency} />
       </Figure>
       <Figure name={t.sales.margin} now={total.margin} before={previous.margin} to={to}>
         <Margin {...total} currency={currency} />
@@ -46,7 +46,6 @@ function Figure(props: {
       {children}
     </Text>
   )
-  const isCompared = now !== null && before !== null && before > 0
   return (
     <Paper withBorder p="sm">
       <Hint size="xs">{name}</Hint>
@@ -57,9 +56,11 @@ function Figure(props: {
       ) : (
         value
       )}
-      <Text size="xs" c="dimmed" component="div">
-        {isCompared ? <Change now={now} before={before} /> : t.sales.notCompared} {isCompared && t.sales.before}
-      </Text>
+      {now !== null && before !== null && before > 0 && (
+        <Text size="xs" c="dimmed" component="div">
+          <Change now={now} before={before} /> {t.sales.before}
+        </Text>
+      )}
     </Paper>
   )
 }

@@ -1,6 +1,8 @@
 import type { SalesReport } from '@dealer-esim/gateway/http/console/sales.ts'
-import { Alert, Button, Group, SegmentedControl } from '@mantine/core'
-import { lazy, Suspense, useEffect, useRef } from 'react'
+import { Alert, Button, Group, NativeSelect } from '@mantine/core'
+import { useMediaQuery } from '@mantine/hooks'
+import { Link } from '@tanstack/react-router'
+import { lazy, Suspense } from 'react'
 import { apiUrl } from '#api/call-api.ts'
 import { useApi } from '#api/use-api.ts'
 import { FilterChips } from '#lists/filter-chips.tsx'
@@ -35,26 +37,33 @@ export function SalesPage() {
     ...BREAKDOWNS.map((value) => ({ value, label: t.sales.by[value] })),
     { value: BALANCES, label: t.sales.balances },
   ]
-  const breakdown = useRef<HTMLDivElement>(null)
-  // On a phone the chosen one may be scrolled out of view.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another choice is at another place
-  useEffect(() => {
-    const chosen = breakdown.current?.querySelector('label[data-active]')
-    chosen?.scrollIntoView({ block: 'nearest', inline: 'center' })
-  }, [filters.by])
+  const current = choices.find(({ value }) => value === filters.by)?.value ?? 'day'
+  // There the tabs would not fit.
+  const isNarrow = useMediaQuery('(max-width: 48em)')
   return (
     <Page title={t.sales.title} description={t.sales.text}>
-      {/* The mark of the chosen one is misplaced if the control itself is scrolled. */}
-      <div ref={breakdown} className="scrolls">
-        <SegmentedControl
-          fullWidth
-          miw="max-content"
+      {isNarrow ? (
+        <NativeSelect
           aria-label={t.sales.breakdown}
-          value={choices.find(({ value }) => value === filters.by)?.value ?? 'day'}
-          onChange={(by) => setFilters({ by })}
+          value={current}
           data={choices}
+          onChange={(event) => setFilters({ by: event.currentTarget.value })}
         />
-      </div>
+      ) : (
+        <Group component="nav" aria-label={t.sales.breakdown} gap={0} className="tabs" wrap="nowrap">
+          {choices.map(({ value, label }) => (
+            <Link
+              key={value}
+              to="/sales"
+              search={((shown: Filters) => ({ ...shown, by: value })) as never}
+              className="tab"
+              {...(value === current && { 'aria-current': 'page' })}
+            >
+              {label}
+            </Link>
+          ))}
+        </Group>
+      )}
       {showsBalances ? <Balances /> : <Report filters={filters} />}
     </Page>
   )
@@ -103,6 +112,7 @@ interface FiguresProps {
 /** The figures of each currency separately, because amounts in different currencies are never added. */
 function Figures({ by, report, period, search, loading }: FiguresProps) {
   const orders = { to: '/orders', search: { ...search, ...timesOf(period) } }
+  const isCompared = report.totals.some(({ previous }) => previous.items > 0)
   if (report.totals.length === 0)
     return (
       <Card>
@@ -112,7 +122,7 @@ function Figures({ by, report, period, search, loading }: FiguresProps) {
   return (
     <>
       <Hint>
-        {formatMessage(t.sales.compared, {
+        {formatMessage(isCompared ? t.sales.compared : t.sales.notCompared, {
           ...{ from: formatDay(report.from), to: formatDay(report.to) },
           ...{ previousFrom: formatDay(report.previousFrom), previousTo: formatDay(report.previousTo) },
         })}

@@ -106,9 +106,9 @@ export function Cart({ tenantId, transactionId, lines, isMailPossible, onChange,
         <form className="panel-part purchase-sums" onSubmit={buy}>
           {isMailPossible && count === 1 && <Traveller tenantId={tenantId} />}
           <dl>
+            {count > 0 && <Sum name={t.portal.total} value={total} currency={currencyCode} isMain />}
             <Sum name={t.wallet.balance} value={balance} currency={currencyCode} />
-            <Sum name={t.portal.balanceAfter} value={after} currency={currencyCode} />
-            <Sum name={t.portal.total} value={total} currency={currencyCode} isMain />
+            {count > 0 && <Sum name={t.portal.balanceAfter} value={after} currency={currencyCode} />}
           </dl>
           {isShort && (
             <Alert color="orange" py="xs">
@@ -135,8 +135,14 @@ export function Cart({ tenantId, transactionId, lines, isMailPossible, onChange,
       </aside>
       <PurchaseBar of={card}>
         <span className="grow">
-          <b>{count === 0 ? t.portal.emptyPurchase : formatMessage(t.portal.inPurchase, { count, price })}</b>
-          <small>{formatMessage(t.portal.afterIt, { after: formatMoney(after, currencyCode) })}</small>
+          {count === 0 ? (
+            formatMessage(t.portal.balanceNow, { balance: formatMoney(balance, currencyCode) })
+          ) : (
+            <>
+              <b>{formatMessage(t.portal.inPurchase, { count, price })}</b>
+              <small>{formatMessage(t.portal.afterIt, { after: formatMoney(after, currencyCode) })}</small>
+            </>
+          )}
         </span>
         {count > 0 && <Button onClick={review}>{t.portal.review}</Button>}
       </PurchaseBar>
@@ -227,7 +233,7 @@ interface LineProps {
 function Line({ line, onChange, onRemove }: LineProps) {
   const { offer, count, days } = line
   const name = packageTitleText(offer.name)
-  const step = { variant: 'default', size: 28 } as const
+  const step = { variant: 'default', size: 40 } as const
   return (
     <div className="panel-part purchase-line" data-line={offer.packageCode}>
       <Group gap="xs" wrap="nowrap" align="baseline">
@@ -279,6 +285,7 @@ function Line({ line, onChange, onRemove }: LineProps) {
           variant="subtle"
           color="gray"
           aria-label={formatMessage(t.portal.remove, { name })}
+          size={40}
           onClick={onRemove}
         >
           <IconX size={16} />

@@ -27,6 +27,7 @@ interface OfferChoiceProps {
 
 const GRID = 'grid'
 const NARROW_COLUMNS_MAX = 5
+const CELL_MAX = 2
 
 /**
  * The packages for a place as a grid of data and days, with price and margin; packages of regions that include it are
@@ -44,9 +45,15 @@ export function OfferChoice({ tenantId, place, named, chosen, entered, onToggle 
   const isWideShown = own!.length === 0 || (isWide && wide!.length > 0)
   const shown = isWideShown ? wide! : own!
   const cell = { named, chosen, onToggle }
-  // On a phone a wide grid would hide its last prices.
-  const isCut = isNarrow === true && gridOf(shown).columns.length > NARROW_COLUMNS_MAX
-  const sort = chosenSort ?? (isCut ? 'price' : GRID)
+  const regions = [...new Set(shown.map((one) => one.place))]
+  const grids = regions.map((region) => gridOf(shown.filter((one) => one.place === region)))
+  const columns = Math.max(...grids.map((grid) => grid.columns.length))
+  const fullest = Math.max(...grids.flatMap(({ rows }) => rows.flatMap(({ cells }) => cells.map((one) => one.length))))
+  // On a phone a wide grid would hide its last prices. Several packages of one cell need their names.
+  const isCut = isNarrow ? columns > NARROW_COLUMNS_MAX || fullest > 1 : fullest > CELL_MAX
+  const hasGrid = columns > 1
+  const otherwise = hasGrid && !isCut ? GRID : 'price'
+  const sort = chosenSort === undefined || (chosenSort === GRID && !hasGrid) ? otherwise : chosenSort
   return (
     <section
       className="panel"
@@ -78,7 +85,7 @@ export function OfferChoice({ tenantId, place, named, chosen, entered, onToggle 
           aria-label={t.portal.order}
           value={sort}
           data={[
-            { value: GRID, label: t.portal.asGrid },
+            ...(hasGrid ? [{ value: GRID, label: t.portal.asGrid }] : []),
             ...OFFER_SORTS.map((value) => ({ value, label: t.portal.sorts[value] })),
           ]}
           onChange={(event) => setSort(event.currentTarget.value as OfferSort | typeof GRID)}
@@ -87,16 +94,18 @@ export function OfferChoice({ tenantId, place, named, chosen, entered, onToggle 
       {sort !== GRID ? (
         <OfferList offers={sortOffers(shown, sort)} {...cell} />
       ) : (
-        [...new Set(shown.map((one) => one.place))].map((region) => (
+        regions.map((region) => (
           <div key={region} className="panel-part">
             {region !== place.place && <h3>{placeName({ place: region })}</h3>}
             <Grid offers={shown.filter((one) => one.place === region)} {...cell} />
           </div>
         ))
       )}
-      <div className="panel-part">
-        <Hint size="xs">{t.portal.priceText}</Hint>
-      </div>
+      {sort === GRID && shown.some((offer) => marginOf(offer) !== null) && (
+        <div className="panel-part">
+          <Hint size="xs">{t.portal.priceText}</Hint>
+        </div>
+      )}
     </section>
   )
 }
@@ -153,7 +162,7 @@ function Price(props: Omit<CellProps, 'offers'> & { offer: BuyablePackage; isOne
   const { packageCode, price, currencyCode } = offer
   const margin = marginOf(offer)
   const [amount, earned] = [price, margin ?? 0].map((value) => formatAmount(value, currencyCode))
-  const difference = isOneOfSeveral ? (offer.speed ?? packageCode) : undefined
+  const difference = isOneOfSeveral ? (offer.speed ?? packageTitleText(offer.name)) : undefined
   const name = [offerText(offer), ...(difference === undefined ? [] : [difference])].join(', ')
   return (
     <button

@@ -1,6 +1,7 @@
 import type { BuyablePackage, Place } from '@dealer-esim/gateway/http/console/orders/buyable-packages.ts'
 import type { OrderRow } from '@dealer-esim/gateway/http/console/orders/orders.ts'
 import { Button, CloseButton, Group, TextInput } from '@mantine/core'
+import { useMediaQuery } from '@mantine/hooks'
 import { IconClock, IconSearch } from '@tabler/icons-react'
 import { useState } from 'react'
 import { useApi } from '#api/use-api.ts'
@@ -24,7 +25,7 @@ interface PlaceTilesProps {
 const TILE_ORDERS = ['recent', 'popular', 'all'] as const
 type TileOrder = (typeof TILE_ORDERS)[number]
 
-/** Two rows on a screen. A phone shows the first six of them, so that the packages are in view. */
+/** Two rows on a screen. Beside the packages of a place, a phone shows the first six of them. */
 const TILES_SHOWN = 12
 
 /** The keyboard of a touch screen would cover the tiles. */
@@ -34,6 +35,7 @@ const hasKeyboard = () => !matchMedia('(pointer: coarse)').matches
 export function PlaceTiles({ places, chosen, typed, onType, onChoose, onEnter }: PlaceTilesProps) {
   const [chosenOrder, setOrder] = useState<TileOrder>()
   const tabStop = useTabStop<HTMLDivElement>()
+  const isNarrow = useMediaQuery('(max-width: 48em)')
   const { recent, latest, popular } = useLikelyPlaces(places)
   const order = chosenOrder ?? (recent.size > 0 ? 'recent' : 'popular')
   const isAllShown = order === 'all'
@@ -44,6 +46,7 @@ export function PlaceTiles({ places, chosen, typed, onType, onChoose, onEnter }:
   const shown = isAllShown && !isSearched ? found : found.slice(0, TILES_SHOWN)
   return (
     <section className="panel" aria-label={t.portal.places}>
+      <h2 className="panel-bar">{t.portal.where}</h2>
       <div className="panel-bar">
         <form
           className="grow"
@@ -57,7 +60,7 @@ export function PlaceTiles({ places, chosen, typed, onType, onChoose, onEnter }:
           <TextInput
             type="search"
             aria-label={t.portal.search}
-            placeholder={t.portal.search}
+            placeholder={isNarrow ? t.portal.searchShort : t.portal.search}
             leftSection={<IconSearch size={16} aria-hidden="true" />}
             rightSection={
               typed !== '' && <CloseButton size="sm" aria-label={t.common.clear} onClick={() => onType('')} />
@@ -84,7 +87,7 @@ export function PlaceTiles({ places, chosen, typed, onType, onChoose, onEnter }:
           </Group>
         )}
       </div>
-      <div className="tiles" data-all={isAllShown || isSearched || undefined} {...tabStop}>
+      <div className="tiles" data-all={isAllShown || isSearched || chosen === undefined || undefined} {...tabStop}>
         {shown.map((place) => (
           <button
             key={place.place}

@@ -154,7 +154,7 @@ describe.skipIf(!isBrowserAvailable())('sales in the console', () => {
     await expect.poll(() => page.getByText('Cost in the catalogue').count()).toBe(3) // the sandbox states no charge
     const dealer = await inviteAndSignIn({ testbed, page }, { email: 'm@dealer.test', role: 'DEALER_ADMIN', tenantId })
     await navigate(testbed, dealer, path)
-    await heading(dealer, `Order #${orders[0]!.entryNo}`).waitFor()
+    await dealer.locator('[data-number]', { hasText: `#${orders[0]!.entryNo}` }).waitFor()
     await loadingEnds(dealer)
     expect(await dealer.locator('[data-margin]').count()).toBe(0)
     expect(await dealer.getByText('Cost in the catalogue').count()).toBe(0)

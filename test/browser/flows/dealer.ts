@@ -30,7 +30,7 @@ export function dealerFlows(shared: SharedState): void {
       page.locator('[data-latest-order]').evaluateAll((nodes) => nodes.map((node) => node.dataset.latestOrder))
     await expect.poll(shown).toEqual(orders.slice(0, 5).map((order) => order.orderNo))
     await page.locator('[data-latest-order]').getByRole('link').first().click()
-    await heading(page, `Order #${orders[0]!.entryNo}`).waitFor()
+    await page.locator('[data-number]', { hasText: `#${orders[0]!.entryNo}` }).waitFor()
     await navigate(testbed, page, '/')
     await heading(page, 'Home').waitFor()
     await page.locator(`[data-balance="${balance}"]`).waitFor()
@@ -69,7 +69,13 @@ export function dealerFlows(shared: SharedState): void {
     const polls = page.locator('[data-step=ATTEMPT]').filter({ hasText: /about eSIM/ })
     await expect.poll(() => polls.locator('[data-repeats]').count(), { timeout: 60_000 }).toBeGreaterThan(0)
     await polls.filter({ hasText: 'eSIMs 1–2' }).first().waitFor()
-    // Times have milliseconds.
-    expect(await polls.first().locator('time').first().innerText()).toMatch(/:\d\d\.\d{3}/)
+    // Milliseconds are shown on hover.
+    const time = polls.first().locator('time').first()
+    expect(await time.innerText()).toMatch(/\d:\d\d:\d\d/)
+    await time.hover()
+    await page
+      .getByRole('tooltip')
+      .filter({ hasText: /:\d\d\.\d{3}/ })
+      .waitFor()
   })
 }

@@ -77,7 +77,7 @@ describe.skipIf(!isBrowserAvailable())('a first visit', () => {
     await page.goto(`${testbed.access.consoleUrl}/orders`)
     const row = page.locator('[data-row]').first()
     await row.getByRole('link').first().click()
-    await heading(page, /^Order #\d+$/).waitFor()
+    await page.locator('[data-number]').waitFor()
     await page.route('**/console/api/orders*', () => {}) // never answered
     await page.goBack()
     await row.waitFor()

@@ -43,12 +43,16 @@ export function StateSentence(props: {
   )
 }
 
-/** The main content, with a rail of facts, people and money beside it. On a phone, the rail comes below. */
-export function Record({ children, rail }: { children: ReactNode; rail: ReactNode }) {
+/**
+ * The main content, with a rail of facts, people and money beside it. On a phone, the rail comes below.
+ * @param last long content of the main column, which comes below the rail on a phone
+ */
+export function Record({ children, rail, last }: { children: ReactNode; rail: ReactNode; last?: ReactNode }) {
   return (
     <div className="record">
       <div className="record-main">{children}</div>
       <div className="record-rail">{rail}</div>
+      {last && <div className="record-main">{last}</div>}
     </div>
   )
 }

@@ -21,13 +21,21 @@ export function useOrderActions(order: OrderDetail | undefined): {
   const [open, setOpen] = useState<Opened>()
   if (!order || !canOperate(me)) return { decide: null, more: [], dialog: null }
   const close = () => setOpen(undefined)
+  // While the order waits, the main action is to ask its supplier.
+  const variant = order.waiting ? 'default' : 'filled'
   const refund = formatMoney(openAmount(order), order.currencyCode)
   return {
     decide: (itemsUnderReview(order).length > 0 || esimsWithPendingCancel(order).length > 0) && (
       <>
-        {itemsUnderReview(order).length > 0 && <Button onClick={() => setOpen('settle')}>{t.orders.resolve}</Button>}
+        {itemsUnderReview(order).length > 0 && (
+          <Button variant={variant} onClick={() => setOpen('settle')}>
+            {t.orders.resolve}
+          </Button>
+        )}
         {esimsWithPendingCancel(order).length > 0 && (
-          <Button onClick={() => setOpen('settle-cancel')}>{t.orders.resolveCancel}</Button>
+          <Button variant={variant} onClick={() => setOpen('settle-cancel')}>
+            {t.orders.resolveCancel}
+          </Button>
         )}
       </>
     ),

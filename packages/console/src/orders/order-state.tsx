@@ -5,7 +5,7 @@ import type { ReactNode } from 'react'
 import { useChange } from '#api/use-api.ts'
 import { packagesTitleText } from '#catalogue/package-title.ts'
 import { StateSentence } from '#design/record.tsx'
-import { asSentence, formatMoney, formatTime } from '#parts/format.ts'
+import { asSentence, formatMoney, formatTime, formatTimeOrClock } from '#parts/format.ts'
 import type { StatusTone } from '#parts/values.tsx'
 import { canEdit, canOperate, isOperator, useSession } from '#people/sign-in/session.ts'
 import { formatMessage, t } from '#strings/strings.ts'
@@ -20,7 +20,7 @@ export function OrderState({ order, decide }: { order: OrderDetail; decide: Reac
   const [title, ...text] = sentences(waiting, isOperator(me))
   return (
     <StateSentence
-      tone={waiting.reason === 'REVIEW' && isOperator(me) ? 'bad' : 'warn'}
+      tone="warn"
       title={title}
       text={
         <>
@@ -31,7 +31,7 @@ export function OrderState({ order, decide }: { order: OrderDetail; decide: Reac
       waiting={waiting.reason}
       actions={
         <>
-          {canOperate(me) && <AskSupplier order={order} isMain={!decide} />}
+          {canOperate(me) && <AskSupplier order={order} />}
           {decide}
           {!isOperator(me) && canEdit(me) && <AskAboutOrder order={order} />}
         </>
@@ -95,25 +95,22 @@ function sentences(waiting: NonNullable<OrderDetail['waiting']>, toOperator: boo
   const first = (isNamed ? texts.operator : texts.dealer)[reason]
   const isAsked = reason === 'NO_ANSWER' || reason === 'NOT_BOUGHT'
   return [
-    formatMessage(first, { supplier: supplier ?? '', since: formatTime(since) }),
+    formatMessage(first, { supplier: supplier ?? '', since: formatTimeOrClock(since) }),
+    ...(reason === 'REVIEW' && toOperator ? [texts.reviewAdvice] : []),
     ...(nextAskAt !== null && reason !== 'NOT_ASKED'
-      ? [formatMessage(texts.askAt, { time: formatTime(nextAskAt) })]
+      ? [formatMessage(texts.askAt, { time: formatTimeOrClock(nextAskAt) })]
       : isAsked
         ? [texts.askNow]
         : []),
-    reviewAt === null ? texts.moneySafe : formatMessage(texts.moneySafeUntil, { time: formatTime(reviewAt) }),
+    reviewAt === null ? texts.moneySafe : formatMessage(texts.moneySafeUntil, { time: formatTimeOrClock(reviewAt) }),
   ]
 }
 
-function AskSupplier({ order, isMain }: { order: OrderDetail; isMain: boolean }) {
+function AskSupplier({ order }: { order: OrderDetail }) {
   const ask = useChange({ success: t.orders.asked })
   const path = `/tenants/${order.tenantId}/orders/${order.orderNo}/ask`
   return (
-    <Button
-      {...(!isMain && { variant: 'default' })}
-      loading={ask.isPending}
-      onClick={() => ask.mutate({ method: 'POST', path })}
-    >
+    <Button loading={ask.isPending} onClick={() => ask.mutate({ method: 'POST', path })}>
       {t.orders.ask}
     </Button>
   )

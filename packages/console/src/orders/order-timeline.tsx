@@ -1,6 +1,6 @@
 import type { OrderDetail, TimelineStep } from '@dealer-esim/gateway/http/console/orders/orders.ts'
 import type { NotesView } from '@dealer-esim/gateway/http/console/tenants/notes.ts'
-import { Anchor, Timeline as Line, Text } from '@mantine/core'
+import { Anchor, Button, Timeline as Line, Text, Title } from '@mantine/core'
 import {
   IconBell,
   IconClock,
@@ -13,27 +13,18 @@ import {
   IconUser,
 } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
+import { Fragment, useState } from 'react'
 import { useApi } from '#api/use-api.ts'
-import { formatDuration, formatMoney } from '#parts/format.ts'
+import { formatDay, formatDuration, formatMoney } from '#parts/format.ts'
 import { Card } from '#parts/page.tsx'
 import { Timestamp, TimeZone } from '#parts/values.tsx'
 import { isOperator, useSession, usesApi } from '#people/sign-in/session.ts'
 import { t } from '#strings/page-texts.ts'
 import { formatMessage } from '#strings/strings.ts'
+import { localDay } from '#strings/zone.ts'
 import { AddNote, NoteText, type NoteView } from '#tenants/notes.tsx'
 import { attemptResult } from '#webhooks/event.tsx'
 import { type FoldedStep, foldSteps, formatItemNos } from './fold-steps.ts'
-
-const COLORS: Record<TimelineStep['kind'], string> = {
-  REQUEST: 'gray',
-  STATUS: 'teal',
-  DEBIT: 'gray',
-  REFUND: 'orange',
-  ATTEMPT: 'gray',
-  EVENT: 'gray',
-  DELIVERY: 'gray',
-  DECISION: 'orange',
-}
 
 const ICONS: Record<TimelineStep['kind'], typeof IconClock> = {
   REQUEST: IconInbox,
@@ -46,38 +37,64 @@ const ICONS: Record<TimelineStep['kind'], typeof IconClock> = {
   DECISION: IconUser,
 }
 
-type Entry = { at: string; line: FoldedStep } | { at: string; note: NoteView }
+type Entry = { day: string; at: string; line: FoldedStep } | { day: string; at: string; note: NoteView }
 
-/** Every step of an order and every note on it, oldest first. Repeated polls share one line. */
+/** Every step of an order and every note on it, newest first. Repeated polls share one line, events are shown on request. */
 export function OrderStream({ order }: { order: OrderDetail }) {
   const me = useSession()
+  const [showsEvents, setShowsEvents] = useState(false)
   const path = `/tenants/${order.tenantId}/orders/${order.orderNo}/notes`
   const { data } = useApi<NotesView>(path, {}, { enabled: isOperator(me) })
-  const isShown = ({ kind }: TimelineStep) => usesApi(me) || (kind !== 'EVENT' && kind !== 'DELIVERY')
-  const steps = foldSteps(order.timeline.filter(isShown)).map((line): Entry => ({ at: line.step.at, line }))
-  const notes = (data?.notes ?? []).map((note): Entry => ({ at: note.createdAt, note }))
+  const events = usesApi(me) ? order.timeline.filter(isOfEvent).length : 0
+  const steps = foldSteps(order.timeline.filter((step) => showsEvents || !isOfEvent(step))).map(
+    (line): Entry => ({ day: dayOf(line.step.at), at: line.step.at, line }),
+  )
+  const notes = (data?.notes ?? []).map((note): Entry => ({ day: dayOf(note.createdAt), at: note.createdAt, note }))
   // Stable: steps in the same millisecond keep their order.
-  const entries = [...steps, ...notes].sort((a, b) => a.at.localeCompare(b.at))
+  const entries = [...steps, ...notes].sort((a, b) => a.at.localeCompare(b.at)).reverse()
   return (
     <Card title={t.orders.timeline} actions={<TimeZone />}>
-      <Line bulletSize={22} lineWidth={2} active={entries.length}>
-        {entries.map((entry, index) =>
-          'note' in entry ? (
-            <Line.Item
-              key={entry.note.noteId}
-              color="accent"
-              bullet={<IconNote size={13} aria-hidden="true" />}
-              title={entry.note.actor}
-            >
-              <NoteText tenantId={order.tenantId} note={entry.note} />
-            </Line.Item>
-          ) : (
-            stepItem(entry.line, index, order)
-          ),
-        )}
-      </Line>
       {isOperator(me) && <AddNote path={path} />}
+      {events > 0 && (
+        <Button
+          variant="default"
+          size="xs"
+          aria-expanded={showsEvents}
+          onClick={() => setShowsEvents(!showsEvents)}
+          style={{ alignSelf: 'flex-start' }}
+        >
+          {formatMessage(showsEvents ? t.orders.hideEvents : t.orders.showEvents, { count: events })}
+        </Button>
+      )}
+      {[...new Set(entries.map(({ day }) => day))].map((day) => (
+        <Fragment key={day}>
+          <Title order={3}>{formatDay(day)}</Title>
+          <Line bulletSize={22} lineWidth={2} active={entries.length}>
+            {entries
+              .filter((entry) => entry.day === day)
+              .map((entry, index) =>
+                'note' in entry ? noteItem(entry.note, order) : stepItem(entry.line, index, order),
+              )}
+          </Line>
+        </Fragment>
+      ))}
     </Card>
+  )
+}
+
+function isOfEvent({ kind }: TimelineStep): boolean {
+  return kind === 'EVENT' || kind === 'DELIVERY'
+}
+
+function dayOf(time: string): string {
+  return localDay(Date.parse(time))
+}
+
+function noteItem(note: NoteView, { tenantId }: OrderDetail) {
+  return (
+    <Line.Item key={note.noteId} color="accent" bullet={<IconNote size={13} aria-hidden="true" />} title={note.actor}>
+      <NoteText tenantId={tenantId} note={note} />
+    </Line.Item>
   )
 }
 
@@ -86,23 +103,28 @@ function stepItem(line: FoldedStep, index: number, order: OrderDetail) {
   return (
     <Line.Item
       key={index}
-      color={COLORS[line.step.kind]}
+      color={colorOf(line.step)}
       bullet={<Bullet kind={line.step.kind} />}
       title={stepTitle(line, order)}
       data-step={line.step.kind}
     >
       <Text size="sm" c="dimmed" component="div">
-        <Timestamp time={line.step.at} format="exact" /> {stepDetail(line.step, order)}
+        <Timestamp time={line.step.at} format="clock" /> {stepDetail(line.step, order)}
         {line.count > 1 && (
           <span data-repeats={line.count}>
             {' · '}
             {formatMessage(t.orders.timelineRepeats, { count: line.count })}{' '}
-            <Timestamp time={line.until} format="exact" />
+            <Timestamp time={line.until} format={dayOf(line.until) === dayOf(line.step.at) ? 'clock' : 'short'} />
           </span>
         )}
       </Text>
     </Line.Item>
   )
+}
+
+function colorOf({ kind, orderStatus }: TimelineStep): string {
+  if (orderStatus === 'DELIVERED') return 'teal'
+  return kind === 'REFUND' || kind === 'DECISION' ? 'orange' : 'gray'
 }
 
 function Bullet({ kind }: { kind: TimelineStep['kind'] }) {

@@ -1,10 +1,11 @@
 import type { ProfileRow } from '@dealer-esim/gateway/http/console/esims/esims.ts'
 import type { OrderDetail, OrderItem } from '@dealer-esim/gateway/http/console/orders/orders.ts'
-import { Button } from '@mantine/core'
+import { Button, Text } from '@mantine/core'
 import { useParams } from '@tanstack/react-router'
 import { lazy, type ReactNode, Suspense, useState } from 'react'
 import { useApi, useReloadAfter } from '#api/use-api.ts'
-import { PackageName, PackageNames } from '#catalogue/package-name.tsx'
+import { PackageFlag, PackageName } from '#catalogue/package-name.tsx'
+import { packagesTitleText } from '#catalogue/package-title.ts'
 import { MoreMenu, Record } from '#design/record.tsx'
 import { chooseTargets } from '#esims/send-pairs.ts'
 import { SentMark, TravellerName } from '#esims/use-sends.tsx'
@@ -13,7 +14,7 @@ import { figureColumn, statusColumn, valueColumn } from '#parts/list-columns.tsx
 import { LoadState } from '#parts/load-states.tsx'
 import { Card, Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
-import { Amount, Copyable, Facts, Hint, Status, TechnicalDetails, TextLink, Timestamp } from '#parts/values.tsx'
+import { Amount, Facts, Hint, Status, TechnicalDetails, TextLink, Timestamp } from '#parts/values.tsx'
 import { canSend, isOperator, useSession } from '#people/sign-in/session.ts'
 import { Margin } from '#sales/margin.tsx'
 import { formatMessage, t } from '#strings/strings.ts'
@@ -45,23 +46,25 @@ export function OrderPage() {
   const isTopUp = order.orderType === 'TOPUP'
   return (
     <Page
-      title={formatMessage(t.orders.titleOf, { number: orderNumber(order) })}
+      title={packagesTitleText(order.packages)}
       back={{ to: '/orders', label: t.orders.title }}
+      picture={<PackageFlag name={order.packages[0] ?? ''} location={order.location} />}
       mark={
         <>
+          <Text c="dimmed" data-number>
+            {orderNumber(order)}
+          </Text>
           <Status status={order.orderStatus} />
-          <PackageNames {...order} />
         </>
       }
       actions={<MoreMenu actions={more} />}
     >
       <OrderState order={order} decide={decide} />
-      <Record rail={<Rail order={order} />}>
+      <Record rail={<Rail order={order} />} last={<OrderStream order={order} />}>
         <Card title={isTopUp ? t.orders.types.TOPUP : t.orders.items}>
           <Items order={order} />
         </Card>
         {!isTopUp && order.profiles.length > 0 && <DeliveredEsims order={order} />}
-        <OrderStream order={order} />
       </Record>
       {dialog}
     </Page>
@@ -114,11 +117,20 @@ function Rail({ order }: { order: OrderDetail }) {
             [t.orders.orderNo, order.orderNo],
             [t.orders.transactionId, order.transactionId],
             [t.esims.esimTranNo, order.toppedUpProfileId],
+            ...supplierReferences(order),
           ]}
         />
       </Card>
     </>
   )
+}
+
+/** For operators. */
+function supplierReferences({ items }: OrderDetail): [string, string | null][] {
+  return items.map(({ itemNo, supplierKey }) => [
+    `${t.orders.supplierReference} · ${formatMessage(t.orders.esimNumber, { item: itemNo })}`,
+    supplierKey,
+  ])
 }
 
 /** Facts that have a value. */
@@ -181,56 +193,55 @@ function DeliveredEsims({ order }: { order: OrderDetail }) {
 
 function Items({ order }: { order: OrderDetail }) {
   const me = useSession()
+  const [reason = null, ...others] = new Set(order.items.flatMap(({ failureReason }) => failureReason ?? []))
+  const isShared = others.length === 0
   return (
-    <List<OrderItem>
-      label={t.orders.items}
-      rows={order.items}
-      idOf={(row) => String(row.itemNo)}
-      empty={{ title: t.orders.items }}
-      columns={[
-        { accessor: 'itemNo', title: t.orders.item, width: 65 },
-        {
-          accessor: 'packageName',
-          title: t.orders.package,
-          wraps: true,
-          width: 190,
-          render: ({ packageName, location, failureReason }) => (
-            <div>
-              <PackageName name={packageName} location={location} />
-              {failureReason && <Hint size="xs">{asSentence(failureReason)}</Hint>}
-            </div>
-          ),
-        },
-        statusColumn('itemStatus', t.orders.status),
-        figureColumn('price', t.orders.price, (row) => <Amount value={row.price} currency={order.currencyCode} />, {
-          width: 108,
-          currency: () => order.currencyCode,
-        }),
-        { accessor: 'supplier', title: t.orders.supplier, hidden: !isOperator(me), width: 110 },
-        {
-          accessor: 'supplierKey',
-          width: 185,
-          title: t.orders.supplierReference,
-          hidden: !isOperator(me),
-          render: ({ supplierKey }) =>
-            supplierKey && <Copyable value={supplierKey} label={t.orders.supplierReference} />,
-        },
-        {
-          accessor: 'cost',
-          title: t.orders.cost,
-          textAlign: 'right',
-          hidden: !isOperator(me),
-          render: ({ cost, costCurrency, charged, chargedCurrency }) => {
-            const currency = charged === null ? costCurrency : chargedCurrency
-            return (
-              <>
-                <Amount value={charged ?? cost} currency={currency ?? order.currencyCode} />
-                {charged === null && cost !== null && <Hint size="xs">{t.orders.costInCatalogue}</Hint>}
-              </>
-            )
+    <>
+      <List<OrderItem>
+        label={t.orders.items}
+        rows={order.items}
+        idOf={(row) => String(row.itemNo)}
+        empty={{ title: t.orders.items }}
+        columns={[
+          { accessor: 'itemNo', title: t.orders.item, width: 65 },
+          {
+            accessor: 'packageName',
+            title: t.orders.package,
+            wraps: true,
+            width: 330,
+            phone: 'main',
+            render: ({ packageName, location, failureReason }) => (
+              <div>
+                <PackageName name={packageName} location={location} />
+                {failureReason && !isShared && <Hint size="xs">{asSentence(failureReason)}</Hint>}
+              </div>
+            ),
           },
-        },
-      ]}
-    />
+          statusColumn('itemStatus', t.orders.status, { phone: 'status' }),
+          figureColumn('price', t.orders.price, (row) => <Amount value={row.price} currency={order.currencyCode} />, {
+            width: 108,
+            phone: 'value',
+            currency: () => order.currencyCode,
+          }),
+          { accessor: 'supplier', title: t.orders.supplier, hidden: !isOperator(me), width: 110 },
+          {
+            accessor: 'cost',
+            title: t.orders.cost,
+            textAlign: 'right',
+            hidden: !isOperator(me),
+            render: ({ cost, costCurrency, charged, chargedCurrency }) => {
+              const currency = charged === null ? costCurrency : chargedCurrency
+              return (
+                <>
+                  <Amount value={charged ?? cost} currency={currency ?? order.currencyCode} />
+                  {charged === null && cost !== null && <Hint size="xs">{t.orders.costInCatalogue}</Hint>}
+                </>
+              )
+            },
+          },
+        ]}
+      />
+      {reason !== null && isShared && <Hint size="xs">{asSentence(reason)}</Hint>}
+    </>
   )
 }

@@ -1,6 +1,6 @@
 import { type ReadableVolume, readPartOf, readVolume } from '@dealer-esim/contract'
 import { locale } from '#strings/strings.ts'
-import { localTime, timeZone } from '#strings/zone.ts'
+import { localDay, localTime, timeZone } from '#strings/zone.ts'
 
 const UNITS_PER_WHOLE = 10_000
 
@@ -72,6 +72,9 @@ const dateTimeWithYear = new Intl.DateTimeFormat(locale, { ...withoutYear, year:
 const withMilliseconds = { ...withoutYear, second: '2-digit', fractionalSecondDigits: 3 } as const
 const exactDateTime = new Intl.DateTimeFormat(locale, withMilliseconds)
 const exactDateTimeWithYear = new Intl.DateTimeFormat(locale, { ...withMilliseconds, year: 'numeric' })
+const ofClock = { hour: 'numeric', minute: '2-digit', timeZone } as const
+const clock = new Intl.DateTimeFormat(locale, ofClock)
+const clockWithSeconds = new Intl.DateTimeFormat(locale, { ...ofClock, second: '2-digit' })
 const ofDay = { month: 'short', day: 'numeric', timeZone: 'UTC' } as const
 const monthAndDay = new Intl.DateTimeFormat(locale, ofDay)
 const dayWithYear = new Intl.DateTimeFormat(locale, { ...ofDay, year: 'numeric' })
@@ -85,6 +88,17 @@ export function formatDateTime(time: string): string {
 export function formatTime(time: string): string {
   const date = new Date(time)
   return (isThisYear(date.getTime()) ? shortDateTime : dateTimeWithYear).format(date)
+}
+
+/** For a sentence: without the day if it is today. */
+export function formatTimeOrClock(time: string): string {
+  const isToday = localDay(Date.parse(time)) === localDay(Date.now())
+  return isToday ? clock.format(new Date(time)) : formatTime(time)
+}
+
+/** Where the day is shown above: "10:02:31 PM". */
+export function formatClock(time: string): string {
+  return clockWithSeconds.format(new Date(time))
 }
 
 function isThisYear(timeMs: number): boolean {

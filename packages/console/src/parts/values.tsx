@@ -4,15 +4,18 @@ import { Link } from '@tanstack/react-router'
 import { createContext, type ReactNode, useContext } from 'react'
 import { formatMessage, t } from '#strings/strings.ts'
 import { timeZone } from '#strings/zone.ts'
-import { formatDateTime, formatRelativeTime, formatTime, formatTimeExactly, moneyParts } from './format.ts'
+import { formatClock, formatDateTime, formatRelativeTime, formatTime, formatTimeExactly, moneyParts } from './format.ts'
 
-/** A time: short, relative, or to the millisecond. The full time is shown on hover. */
-export function Timestamp(props: { time: string | null | undefined; format?: 'relative' | 'exact' }) {
-  const { time, format } = props
+const TIME_FORMATS = { short: formatTime, relative: formatRelativeTime, exact: formatTimeExactly, clock: formatClock }
+
+/** A time: short, relative, to the millisecond, or without its day. The full time is shown on hover and on a tap. */
+export function Timestamp(props: { time: string | null | undefined; format?: keyof typeof TIME_FORMATS }) {
+  const { time, format = 'short' } = props
   if (!time) return <>–</>
-  const write = format === undefined ? formatTime : { relative: formatRelativeTime, exact: formatTimeExactly }[format]
+  const write = TIME_FORMATS[format]
+  const full = format === 'clock' ? formatTimeExactly : formatDateTime
   return (
-    <Tooltip label={formatDateTime(time)}>
+    <Tooltip label={full(time)} events={{ hover: true, focus: false, touch: true }}>
       <time dateTime={time}>{write(time)}</time>
     </Tooltip>
   )

@@ -100,7 +100,10 @@ describe.skipIf(!isBrowserAvailable())('the operator’s settings, payments and 
 
   it('variables are shown with their source and without secrets', async () => {
     await navigate(testbed, page, '/settings')
+    await page.getByRole('heading', { name: /^Environment variables · \d+ set$/ }).click()
     await page.getByRole('row', { name: 'SMTP_URL' }).first().waitFor()
+    expect(await page.getByRole('row', { name: /^OIDC_ISSUER/ }).count()).toBe(0)
+    await page.getByRole('switch', { name: 'Show those that are not set' }).click()
     const sources = await Promise.all(['^DEFAULT_QPS_LIMIT', '^OIDC_ISSUER'].map((name) => sourceOf(page, name)))
     expect([await sourceOf(page, '^SMTP_URL'), ...sources]).toEqual(['SECRET', 'DEFAULT', 'NOT_SET'])
     expect(await page.content()).not.toContain(smtp.url)

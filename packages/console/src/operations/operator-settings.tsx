@@ -3,11 +3,13 @@ import type {
   OperatorSettingsView,
 } from '@dealer-esim/gateway/http/console/operations/operator-settings.ts'
 import type { CurrencyPaymentSettings, OperatorDetailsView } from '@dealer-esim/gateway/http/console/wallet/payments.ts'
-import { Button, Checkbox, Stack, Text, Textarea, TextInput } from '@mantine/core'
+import { Alert, Button, Checkbox, Stack, Switch, Text, Textarea, TextInput, Title } from '@mantine/core'
+import { type ReactNode, useState } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'
 import { Prose } from '#code/prose.tsx'
 import { parseQpsInput } from '#parts/form-values.ts'
-import { countColumn, valueColumn } from '#parts/list-columns.tsx'
+import { capitalised } from '#parts/format.ts'
+import { figureColumn, valueColumn } from '#parts/list-columns.tsx'
 import { LoadState } from '#parts/load-states.tsx'
 import { Card, Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
@@ -19,6 +21,7 @@ import { t } from '#strings/page-texts.ts'
 import { formatMessage } from '#strings/strings.ts'
 
 type Variable = GatewayConfiguration['variables'][number]
+type Retained = GatewayConfiguration['retention'][number]
 
 /** Settings of the whole gateway: those that administrators change here, and those from the environment. */
 export function OperatorSettingsPage() {
@@ -152,30 +155,51 @@ function MailCard({ variables }: { variables: Variable[] }) {
         )
       }
     >
-      <Facts
-        cols={2}
-        items={[
-          [
-            t.operatorSettings.mailServer,
-            hasServer ? t.operatorSettings.mailServerSet : t.operatorSettings.mailServerMissing,
-          ],
-          [
-            t.operatorSettings.sender,
-            <span data-from-gateway key="sender">
-              {settingOf(variables, 'MAIL_FROM') ?? '–'}
-            </span>,
-          ],
-        ]}
-      />
+      {hasServer ? (
+        <Facts
+          cols={2}
+          items={[
+            [t.operatorSettings.mailServer, t.operatorSettings.mailServerSet],
+            [
+              t.operatorSettings.sender,
+              <span data-from-gateway key="sender">
+                {settingOf(variables, 'MAIL_FROM') ?? '–'}
+              </span>,
+            ],
+          ]}
+        />
+      ) : (
+        <Alert color="orange" title={t.operatorSettings.noMail}>
+          {t.operatorSettings.mailServerMissing}
+        </Alert>
+      )}
     </Card>
   )
 }
 
-function Retention({ rows }: { rows: GatewayConfiguration['retention'] }) {
+/** A card that is read rarely, closed at first. */
+function ClosedCard({ title, children }: { title: string; children: ReactNode }) {
   return (
-    <Card title={t.operatorSettings.retention}>
+    <Card>
+      <details>
+        <summary>
+          <Title order={2} display="inline">
+            {title}
+          </Title>
+        </summary>
+        <Stack gap="sm" mt="sm">
+          {children}
+        </Stack>
+      </details>
+    </Card>
+  )
+}
+
+function Retention({ rows }: { rows: Retained[] }) {
+  return (
+    <ClosedCard title={formatMessage(t.operatorSettings.retentionKinds, { count: rows.length })}>
       <Hint>{t.operatorSettings.retentionText}</Hint>
-      <List
+      <List<Retained>
         label={t.operatorSettings.retention}
         rows={rows}
         idOf={(row) => row.what}
@@ -185,40 +209,62 @@ function Retention({ rows }: { rows: GatewayConfiguration['retention'] }) {
             accessor: 'what',
             title: t.operatorSettings.what,
             phone: 'main',
-            render: (row) => <span data-from-gateway>{row.what}</span>,
+            wraps: true,
+            width: 600,
+            render: (row) => <span data-from-gateway>{capitalised(row.what)}</span>,
           },
-          countColumn('days', t.operatorSettings.days, { phone: 'value', isNamed: true }),
+          figureColumn(
+            'days',
+            t.operatorSettings.keptFor,
+            ({ days }) => formatMessage(t.operatorSettings.days, { count: days }),
+            { phone: 'value' },
+          ),
         ]}
       />
-    </Card>
+    </ClosedCard>
   )
 }
 
+const STATES = ['SET', 'SECRET', 'DEFAULT', 'NOT_SET'] as const satisfies Variable['state'][]
+
 function Variables({ rows }: { rows: Variable[] }) {
+  const [showsAll, setShowsAll] = useState(false)
+  const byState = STATES.map((state) => rows.filter((row) => row.state === state))
+  const [set = [], secret = []] = byState
   return (
-    <Card title={t.operatorSettings.variables}>
+    <ClosedCard title={formatMessage(t.operatorSettings.variablesSet, { count: set.length + secret.length })}>
       <Hint>{t.operatorSettings.variablesText}</Hint>
+      <Switch
+        label={t.operatorSettings.showUnset}
+        checked={showsAll}
+        onChange={(event) => setShowsAll(event.currentTarget.checked)}
+      />
       <List<Variable>
         label={t.operatorSettings.variables}
-        rows={rows}
+        rows={byState.slice(0, showsAll ? undefined : -1).flat()}
         idOf={(row) => row.name}
         empty={{ title: t.operatorSettings.variables }}
         columns={[
           valueColumn('name', t.operatorSettings.variable, (row) => <code data-from-gateway>{row.name}</code>, {
             phone: 'main',
+            width: 260,
           }),
           valueColumn('value', t.operatorSettings.value, (row) => <span data-from-gateway>{row.value ?? '–'}</span>, {
             phone: 'note',
+            width: 220,
           }),
           {
             accessor: 'state',
             title: t.operatorSettings.source,
             phone: 'status',
+            width: 110,
             render: (row) => <span data-source={row.state}>{t.operatorSettings.sources[row.state]}</span>,
           },
           {
             accessor: 'description',
             title: t.operatorSettings.meaning,
+            wraps: true,
+            width: 480,
             render: (row) => (
               <Text span size="xs" c="dimmed" data-from-gateway>
                 <Prose text={row.description} />
@@ -227,7 +273,7 @@ function Variables({ rows }: { rows: Variable[] }) {
           },
         ]}
       />
-    </Card>
+    </ClosedCard>
   )
 }
 

@@ -200,7 +200,12 @@ export function formatCount(value: number): string {
  * with capitals or figures, such as eSIM or a code, keeps its spelling.
  */
 export function asSentence(text: string): string {
-  const begun = text.trim().replace(/^\p{Ll}(?=\p{Ll}*(?:[\s,:;.!?]|$))/u, (letter) => letter.toLocaleUpperCase(locale))
+  const begun = capitalised(text.trim())
   if (begun === '' || /[.!?。！？…][)"”’]?$/u.test(begun)) return begun
   return begun + (/\p{Script=Han}$/u.test(begun) ? '。' : '.')
+}
+
+/** With a capital as its first letter, unless the first word has capitals or figures, such as eSIM. */
+export function capitalised(text: string): string {
+  return text.replace(/^\p{Ll}(?=\p{Ll}*(?:[\s,:;.!?]|$))/u, (letter) => letter.toLocaleUpperCase(locale))
 }

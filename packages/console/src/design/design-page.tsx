@@ -150,7 +150,7 @@ function Fields() {
       <Hint>{texts.hint}</Hint>
       <ErrorText>{texts.error}</ErrorText>
       <Alert color="orange">{texts.warning}</Alert>
-      <Alert color="green">{texts.success}</Alert>
+      <Alert color="teal">{texts.success}</Alert>
     </Card>
   )
 }

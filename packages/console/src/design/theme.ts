@@ -47,7 +47,7 @@ export const theme = createTheme({
     // The placeholder that takes the focus is not a menu item, which screen readers would report as a fault.
     Menu: { defaultProps: { withInitialFocusPlaceholder: false } },
     Anchor: { defaultProps: { underline: 'hover' } },
-    Checkbox: { defaultProps: { size: 'xs' } },
+    Checkbox: { defaultProps: { size: 'sm' } },
     PasswordInput: { defaultProps: { visibilityToggleButtonProps: { 'aria-label': t.common.togglePassword } } },
   },
 })

@@ -1,4 +1,4 @@
-import { Anchor, Group } from '@mantine/core'
+import { ActionIcon, Tooltip } from '@mantine/core'
 import { IconBook } from '@tabler/icons-react'
 import { useSession } from '#people/sign-in/session.ts'
 import { formatMessage, t } from '#strings/strings.ts'
@@ -7,17 +7,19 @@ import { formatMessage, t } from '#strings/strings.ts'
 export function DocsLink({ to, subject }: { to: string; subject: string }) {
   const me = useSession()
   return (
-    <Anchor
-      href={`${me.publicUrl}/docs/${to}`}
-      target="_blank"
-      rel="noopener"
-      size="sm"
-      aria-label={formatMessage(t.common.docsAbout, { subject })}
-    >
-      <Group gap={4} component="span" display="inline-flex">
-        <IconBook size={16} aria-hidden="true" />
-        {t.common.docs}
-      </Group>
-    </Anchor>
+    <Tooltip label={t.common.docs}>
+      <ActionIcon
+        component="a"
+        href={`${me.publicUrl}/docs/${to}`}
+        target="_blank"
+        rel="noopener"
+        variant="subtle"
+        color="gray"
+        size={32}
+        aria-label={formatMessage(t.common.docsAbout, { subject })}
+      >
+        <IconBook size={18} aria-hidden="true" />
+      </ActionIcon>
+    </Tooltip>
   )
 }

@@ -44,7 +44,7 @@ export function RecoveryPage() {
         )
       }
     >
-      {recovery === null && <Alert color="green">{t.recovery.none}</Alert>}
+      {recovery === null && <Alert color="teal">{t.recovery.none}</Alert>}
       {recovery && (
         <Alert color="orange" role="alert">
           {formatMessage(recovery.preparedAt === null ? t.recovery.unprepared : t.recovery.active, {

@@ -31,7 +31,7 @@ export function Page({ title, description, picture, mark, actions, back, childre
     <Stack gap="md" maw="var(--page)" mx="auto">
       {back && <WayBack {...back} />}
       <Group justify="space-between" gap="xs" mih={36}>
-        <Box miw={0} className="measure">
+        <Box miw={0} className="measure page-title">
           <Group gap="xs">
             <Group gap="xs" wrap="nowrap">
               {picture}
@@ -85,7 +85,7 @@ function Neighbour(props: { to: string | undefined; label: string; Icon: typeof 
   const look = { variant: 'subtle', color: 'gray', 'aria-label': label } as const
   if (to === undefined)
     return (
-      <ActionIcon {...look} disabled>
+      <ActionIcon {...look} disabled bg="none">
         <Icon size={18} />
       </ActionIcon>
     )

@@ -1,4 +1,15 @@
-import { Anchor, Box, Checkbox, LoadingOverlay, Paper, Skeleton, Table, Tooltip, UnstyledButton } from '@mantine/core'
+import {
+  Anchor,
+  Box,
+  Checkbox,
+  LoadingOverlay,
+  Paper,
+  Skeleton,
+  Table,
+  Tooltip,
+  UnstyledButton,
+  VisuallyHidden,
+} from '@mantine/core'
 import { IconArrowDown, IconArrowsSort, IconArrowUp } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
@@ -249,7 +260,7 @@ function HeadCell<Row>(props: { column: Column<Row>; sorting: Sorting; currency:
   if (possible === 'NEVER')
     return (
       <Table.Th ta={textAlign} scope="col">
-        {title}
+        {accessor === 'actions' ? <VisuallyHidden>{title}</VisuallyHidden> : title}
       </Table.Th>
     )
   const isPossible = possible === 'POSSIBLE'

@@ -211,12 +211,10 @@ interface SectionProps<Row> {
 /** A part of the report, with what to do about it. */
 function Section<Row>({ part, ...list }: SectionProps<Row>) {
   return (
-    <div data-tasks>
-      <Card title={part.title}>
-        <Hint>{part.text}</Hint>
-        <List<Row> label={part.title} empty={{ title: part.empty }} {...list} />
-      </Card>
-    </div>
+    <Card title={part.title}>
+      <Hint>{part.text}</Hint>
+      <List<Row> label={part.title} isOfTasks empty={{ title: part.empty }} {...list} />
+    </Card>
   )
 }
 

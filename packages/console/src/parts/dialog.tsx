@@ -56,7 +56,7 @@ export function Dialog(props: DialogProps) {
         <Stack gap="md">
           {children}
           {error && <ErrorText>{textOf(error, form.current)}</ErrorText>}
-          <Group justify="flex-end">
+          <Group justify="flex-end" className="dialog-foot">
             {hasCancel && (
               <Button variant="default" disabled={busy} onClick={onClose}>
                 {closing}

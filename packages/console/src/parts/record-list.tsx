@@ -91,6 +91,8 @@ interface ListProps<Row> {
   bulk?: ReactNode
   search?: ReactNode
   filters?: readonly Filter[]
+  /** Its rows are tasks, as in a recovery: their actions are always visible, not only under the pointer. */
+  isOfTasks?: boolean
   /** The views that everybody has, besides the view of all rows. */
   views?: readonly ListView[]
 }
@@ -120,6 +122,7 @@ export function List<Row>(props: ListProps<Row>) {
       withBorder
       className="list"
       data-density={density}
+      data-tasks={props.isOfTasks || undefined}
       data-condensed={columns.some((column) => column.phone) || undefined}
     >
       {hasBar && (

@@ -56,6 +56,7 @@ export function AdjustmentList(props: {
     <List<AdjustmentRow>
       label={t.wallet.adjustments}
       list={props.list}
+      isOfTasks
       {...(props.withDealer && { name: 'adjustments', views: VIEWS })}
       idOf={(row) => row.adjustmentId}
       empty={{ title: t.wallet.noAdjustments, text: t.wallet.noAdjustmentsText }}

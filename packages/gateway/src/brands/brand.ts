@@ -94,8 +94,10 @@ const coloursByAccent = new Map<string, BrandColours>()
 const ACCENTS_MAX = 1_000
 
 function coloursOf(accent: string): BrandColours {
-  const colours = coloursByAccent.get(accent) ?? brandColours(accent)
+  const known = coloursByAccent.get(accent)
+  if (known) return known
   if (coloursByAccent.size >= ACCENTS_MAX) coloursByAccent.clear()
+  const colours = brandColours(accent)
   coloursByAccent.set(accent, colours)
   return colours
 }

@@ -9,10 +9,11 @@ import { createPageQueue, PIPELINED_MAX, WAITING_MAX } from './page-queue.ts'
 
 describe('the page queue', () => {
   const connection = () => new PassThrough() as unknown as Socket
-  const idle = { inProgress: () => 0 }
+  const queueOf = (inProgress: number) =>
+    createPageQueue({ clock: systemClock, requests: { inProgress: () => inProgress }, countRefused() {} })
 
   it('starts one request per turn in order of arrival, and the first request immediately', async () => {
-    const pages = createPageQueue(idle, () => {})
+    const pages = queueOf(0)
     const started: number[] = []
     const enter = (number: number) => pages.enter(connection(), () => started.push(number))
     for (let number = 0; number < 2; number++) enter(number)
@@ -28,8 +29,8 @@ describe('the page queue', () => {
     expect(started.at(-1)).toBe(3)
   })
 
-  it('leaves a millisecond between pages while dealers wait for answers', async () => {
-    const pages = createPageQueue({ inProgress: () => 1 }, () => {})
+  it('leaves two milliseconds between pages while dealers wait for answers', async () => {
+    const pages = queueOf(1)
     const started: number[] = []
     const begunAt = performance.now()
     await Promise.all(
@@ -42,7 +43,7 @@ describe('the page queue', () => {
       ),
     )
     expect(started).toHaveLength(21)
-    expect(started.at(-1)! - begunAt).toBeGreaterThan(15)
+    expect(started.at(-1)! - begunAt).toBeGreaterThan(30)
   })
 
   it('refuses requests beyond its length, and logs their number once a second', async () => {
@@ -60,7 +61,7 @@ describe('the page queue', () => {
   })
 
   it('holds only a few requests from one connection, and none from a closed connection', async () => {
-    const pages = createPageQueue(idle, () => {})
+    const pages = queueOf(0)
     let started = 0
     const enter = (socket: Socket) => pages.enter(socket, () => started++)
     const [greedy, gone, other] = [connection(), connection(), connection()]

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import type { Clock } from '@dealer-esim/lib/clock.ts'
 import type { RequestLimit } from './request-limit.ts'
 
 /** Starts requests one at a time, in order of arrival. */
@@ -19,13 +20,19 @@ const PAUSE_MS = 2
 /** How long after a request they count as sending. */
 const BUSY_MS = 100
 
+interface PageQueueDeps {
+  clock: Pick<Clock, 'monotonic'>
+  requests: Pick<RequestLimit, 'inProgress'>
+  countRefused(): void
+}
+
 /**
  * Queues requests for pages. One turn of the event loop brings one request from each connection, and a dealer's call needs
  * several turns. With two hundred connections that keep requesting pages, each of those turns would take as long as two
  * hundred pages. With the queue, a turn serves one page, and while dealers send requests the next one starts two milliseconds later.
  * If only pages are requested, the queue costs nothing, because the next turn follows immediately.
  */
-export function createPageQueue(requests: Pick<RequestLimit, 'inProgress'>, countRefused: () => void): PageQueue {
+export function createPageQueue({ clock, requests, countRefused }: PageQueueDeps): PageQueue {
   const waiting: { socket: Socket; start(): void }[] = []
   const waitingOf = new Map<Socket, number>()
   let hasStarted = false
@@ -33,8 +40,9 @@ export function createPageQueue(requests: Pick<RequestLimit, 'inProgress'>, coun
 
   function startNow(start: () => void): void {
     hasStarted = true
-    if (requests.inProgress() > 0) busyUntil = performance.now() + BUSY_MS
-    if (performance.now() < busyUntil) setTimeout(nextTurn, PAUSE_MS)
+    const now = clock.monotonic()
+    if (requests.inProgress() > 0) busyUntil = now + BUSY_MS
+    if (now < busyUntil) setTimeout(nextTurn, PAUSE_MS)
     else setImmediate(nextTurn)
     start()
   }

@@ -16,7 +16,7 @@ export interface PlanPreview {
   readonly belowCost: number
   /** Packages that change, remain on sale and have no known cost in the currency, so that a loss would go unnoticed. */
   readonly unknownCosts: number
-  /** The first packages that change: losses first, then the largest changes. */
+  /** The first packages that change: losses first, then the largest changes, then the lowest margins. */
   readonly lines: readonly PreviewLine[]
 }
 
@@ -79,7 +79,14 @@ function isBelowCost({ after, cost }: PreviewLine): boolean {
 
 function byRisk(a: PreviewLine, b: PreviewLine): number {
   const losses = Number(isBelowCost(b)) - Number(isBelowCost(a))
-  return losses || shareChanged(b) - shareChanged(a) || (a.packageCode < b.packageCode ? -1 : 1)
+  const changes = shareChanged(b) - shareChanged(a)
+  return losses || changes || marginOf(a) - marginOf(b) || (a.packageCode < b.packageCode ? -1 : 1)
+}
+
+/** The part of the new price that is not cost; a margin that is not known counts as 1. */
+function marginOf({ after, cost }: PreviewLine): number {
+  if (!after || cost === null) return 1
+  return Number(after - cost) / Number(after)
 }
 
 /** A price that is added or removed counts as the largest change. */

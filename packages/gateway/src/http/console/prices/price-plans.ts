@@ -64,7 +64,7 @@ const preview = Type.Object({
       after: nullable(money()),
       cost: nullable(money()),
     }),
-    { description: 'The first fifty that change: losses first, then the largest changes' },
+    { description: 'The first fifty that change: losses first, then the largest changes, then the lowest margins' },
   ),
 })
 export type RulePreview = Static<typeof preview>

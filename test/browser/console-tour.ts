@@ -239,10 +239,11 @@ const NOTHING_LOADS = `new Promise((resolve) => {
 })`
 
 // Transitions start with the frame after the change.
+// A transition in a closed <details> never ends, because the browser does not render what it hides.
 const TRANSITIONS_END = `new Promise(requestAnimationFrame)
   .then(() => new Promise(requestAnimationFrame))
   .then(() => Promise.all(document.getAnimations()
-    .filter((animation) => animation.effect?.getComputedTiming().iterations !== Infinity)
+    .filter(({ effect }) => effect?.getComputedTiming().iterations !== Infinity && effect?.target?.checkVisibility())
     .map((animation) => animation.finished.catch(() => {}))))
   .then(() => {})`
 

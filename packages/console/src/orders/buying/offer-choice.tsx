@@ -210,16 +210,16 @@ export function OfferList({ offers, chosen, named, onToggle }: CellProps) {
             type="button"
             className="offer"
             aria-pressed={chosen.has(offer.packageCode)}
-            aria-label={offerText(offer)}
             data-offer={offer.packageCode}
             data-named={isNamed(named, offer) || undefined}
             onClick={() => onToggle(offer)}
           >
+            <VisuallyHidden>{offerText(offer)}</VisuallyHidden>
             <PlaceFlag
               place={offer.place}
               locationCode={offer.locationCodes.length === 1 ? offer.locationCodes[0]! : '!RG'}
             />
-            <span className="grow">
+            <span className="grow" aria-hidden>
               <b>{packageTitleText(offer.name)}</b>
               {offer.locationCodes.length > 1 && (
                 <small>
@@ -227,7 +227,7 @@ export function OfferList({ offers, chosen, named, onToggle }: CellProps) {
                 </small>
               )}
             </span>
-            <span className="offer-prices">
+            <span className="offer-prices" aria-hidden>
               <b>{formatMoney(offer.price, offer.currencyCode)}</b>
               {offer.retailPrice !== null && (
                 <small>

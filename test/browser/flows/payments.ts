@@ -114,7 +114,7 @@ export function paymentFlows(shared: PaymentState): void {
     await api(testbed, page, `/tenants/${tenantId}/wallet/top-ups`, { amount: 12_345, reference: 'INV-901' })
     await moveToLastMonth()
     // The gateway checks once a minute, but not again on a day on which it has found none.
-    await issueDueStatements({ db, ids: systemIds, log: silentLog })
+    await issueDueStatements({ db, ids: systemIds, log: silentLog, checkpointWaitMs: 0 })
     await loadPage(testbed, dealer, `/tenants/${tenantId}/wallet`)
     const month = dealer.getByRole('combobox', { name: /^Month in UTC/ })
     await month.waitFor()

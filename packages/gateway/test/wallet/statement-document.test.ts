@@ -151,7 +151,7 @@ describe('the checkpoint of a month', () => {
 
   test('is waited for during an hour after the month', async () => {
     const tenantId = await dealerOfLastMonth()
-    const due = async () => (await findDue(money.db, undefined)).filter((found) => found.tenantId === tenantId)
+    const due = async () => (await findDue(money.db, undefined, 0)).filter((found) => found.tenantId === tenantId)
     expect(await due()).toEqual([{ month: LAST, tenantId, isCheckpointDue: false }])
     const [wait] = await money.db.query<{ hours: number }>(sql`
       select ceil(extract(epoch from clock_timestamp() - date_trunc('month', clock_timestamp(), 'UTC')) / 3600)::int as hours`)
@@ -171,7 +171,7 @@ describe('the checkpoint of a month', () => {
 })
 
 describe('the statement loop', () => {
-  const issueDue = () => issueDueStatements({ ...money.deps, log: silentLog })
+  const issueDue = () => issueDueStatements({ ...money.deps, log: silentLog, checkpointWaitMs: 0 })
   const ofTenant = (tenantId: string) =>
     money.db.query<{ month: string; document: string }>(sql`
       select month, document from issued_statements where tenant_id = ${tenantId} order by month`)

@@ -10,6 +10,8 @@ import { getOperatorDetails } from './operator-details.ts'
 export interface StatementLoopDeps extends LoopDeps {
   db: Db
   ids: Ids
+  /** How long a statement waits for the checkpoint of its month, after the month. Default: an hour. Tests pass their own. */
+  checkpointWaitMs?: number
 }
 
 const POLL_MS = 60_000
@@ -38,7 +40,7 @@ export async function issueDueStatements(
   const result = { issued: 0, isComplete: true }
   if ((await getOperatorDetails(deps.db)).legalName === null) return { ...result, isComplete: false }
   for (let after: DueStatement | undefined; ; ) {
-    const due = await findDue(deps.db, after)
+    const due = await findDue(deps.db, after, deps.checkpointWaitMs)
     for (const { tenantId, month, isCheckpointDue } of due) {
       if (signal?.aborted) return { ...result, isComplete: false }
       if (isCheckpointDue) {

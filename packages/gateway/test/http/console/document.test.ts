@@ -328,5 +328,5 @@ async function fillLists() {
     expect([path, answer.body]).toEqual([path, expect.not.stringContaining('"code"')])
   }
   await getCheckpoint(testbed.deps, tenantId, {})
-  await issueDueStatements(testbed.deps)
+  await issueDueStatements({ ...testbed.deps, checkpointWaitMs: 0 })
 }

@@ -385,7 +385,7 @@ it('a statement is a printable page whose content security policy allows only it
   const month = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1)).toISOString().slice(0, 7)
   const pending = await person.call('GET', `${home}/wallet/entries?month=${month}`)
   expect(pending.body.month).toMatchObject({ isPrintable: false })
-  await issueDueStatements(bed.node.deps)
+  await issueDueStatements({ ...bed.node.deps, checkpointWaitMs: 0 })
   const first = await person.call('GET', `${home}/wallet/statement?month=${month}`)
   const second = await operator.call('GET', `${home}/wallet/statement?month=${month}`)
   expect(first.headers['content-type']).toBe('text/html; charset=utf-8')

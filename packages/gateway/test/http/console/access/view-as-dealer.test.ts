@@ -131,7 +131,7 @@ describe('an operator who views the console as a dealer', () => {
       expect(refused.body.message).toContain('is being issued')
     }
     expect(await testbed.db.query(sql`select from issued_statements where tenant_id = ${viewed}`)).toEqual([])
-    await issueDueStatements(testbed.deps)
+    await issueDueStatements({ ...testbed.deps, checkpointWaitMs: 0 })
     const { body } = await dealer.call('GET', path)
     expect(await operator.call('GET', path)).toMatchObject({ status: 200, body })
   })

@@ -1,6 +1,7 @@
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
+import sql from 'sql-template-tag'
 import { audit, type By, NIL_TENANT } from '#platform/audit/audit.ts'
 import { type BrandInput, checkBrand } from './brand-members.ts'
 import { type BrandSettings, PICTURE_SLOTS, type PictureSlot } from './brand-settings.ts'
@@ -44,16 +45,13 @@ export async function putBrand(
     const isDefault = change.isDefault === true || before?.isDefault === true || others.length === 0
     const after = withPictures(settings, before?.settings, change.pictures, drawn)
     if (isDefault)
-      tx.send({
-        text: 'update brands set is_default = false where tenant_id = $1 and is_default and brand <> $2',
-        values: [tenantId, brand],
-      })
-    tx.send({
-      text: `insert into brands (tenant_id, brand, is_default, settings) values ($1, $2, $3, $4)
-             on conflict (tenant_id, brand) do update
-             set is_default = excluded.is_default, settings = excluded.settings, updated_at = now()`,
-      values: [tenantId, brand, isDefault, JSON.stringify(after)],
-    })
+      tx.send(sql`
+        update brands set is_default = false where tenant_id = ${tenantId} and is_default and brand <> ${brand}`)
+    tx.send(sql`
+      insert into brands (tenant_id, brand, is_default, settings)
+      values (${tenantId}, ${brand}, ${isDefault}, ${JSON.stringify(after)})
+      on conflict (tenant_id, brand) do update
+      set is_default = excluded.is_default, settings = excluded.settings, updated_at = now()`)
     savePictures(tx, tenantId, drawn)
     audit(tx, ids, {
       ...{ tenantId, action: 'brand.set', subject: brand, ...by },
@@ -92,10 +90,8 @@ export async function putOperatorBrand(
   const drawn = await drawAll(pictures)
   await db.tx(async (tx) => {
     tx.send({ text: 'insert into operator_settings default values on conflict do nothing', values: [] })
-    const [before] = await tx.query<{ brand: BrandSettings | null }>({
-      text: `select contact_name, contact_email, contact_phone, contact_hours, brand from operator_settings for update`,
-      values: [],
-    })
+    const [before] = await tx.query<{ brand: BrandSettings | null }>(sql`
+      select contact_name, contact_email, contact_phone, contact_hours, brand from operator_settings for update`)
     const after = withPictures(settings, before!.brand ?? undefined, pictures, drawn)
     tx.send({
       text: `update operator_settings set contact_name = $1, contact_email = $2, contact_phone = $3, contact_hours = $4, brand = $5`,
@@ -118,15 +114,9 @@ interface StoredBrand {
 
 /** Locks the dealer, so that its brands change one after another. @throws Refusal if there is no such dealer */
 async function lockBrands(tx: Tx, tenantId: string): Promise<StoredBrand[]> {
-  const [tenant] = await tx.query({
-    text: 'select from tenants where tenant_id = $1 for no key update',
-    values: [tenantId],
-  })
+  const [tenant] = await tx.query(sql`select from tenants where tenant_id = ${tenantId} for no key update`)
   if (tenant === undefined) throw notFound('dealer')
-  return tx.query<StoredBrand>({
-    text: 'select brand, is_default, settings from brands where tenant_id = $1',
-    values: [tenantId],
-  })
+  return tx.query<StoredBrand>(sql`select brand, is_default, settings from brands where tenant_id = ${tenantId}`)
 }
 
 type Drawn = { slot: PictureSlot; picture: DrawnPicture }[]
@@ -159,10 +149,9 @@ function withPictures(
 /** Saves new pictures, and deletes those that no brand of the owner names any more. Call it after the brand was written. */
 function savePictures(tx: Tx, tenantId: string, drawn: Drawn): void {
   for (const { picture } of drawn) {
-    tx.send({
-      text: `insert into brand_pictures (tenant_id, picture_hash, content) values ($1, $2, $3) on conflict do nothing`,
-      values: [tenantId, picture.hash, picture.content],
-    })
+    tx.send(sql`
+      insert into brand_pictures (tenant_id, picture_hash, content)
+      values (${tenantId}, ${picture.hash}, ${picture.content}) on conflict do nothing`)
   }
   tx.send({
     text: `delete from brand_pictures p where tenant_id = $1

@@ -1,4 +1,5 @@
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
+import sql from 'sql-template-tag'
 
 export interface CatalogueVersion {
   readonly version: bigint
@@ -11,13 +12,12 @@ export interface CatalogueVersion {
  * catalogue_version serialises changes, so all rows of a version become visible together.
  */
 export async function bumpCatalogue(tx: Tx): Promise<CatalogueVersion> {
-  const [row] = await tx.query<CatalogueVersion>({
-    text: `update catalogue_version
-           set version = version + 1,
-               changed_at = greatest(date_trunc('milliseconds', clock_timestamp()),
-                                     date_trunc('milliseconds', changed_at) + interval '1 millisecond')
-           returning version, changed_at`,
-  })
+  const [row] = await tx.query<CatalogueVersion>(sql`
+    update catalogue_version
+    set version = version + 1,
+        changed_at = greatest(date_trunc('milliseconds', clock_timestamp()),
+                              date_trunc('milliseconds', changed_at) + interval '1 millisecond')
+    returning version, changed_at`)
   return row!
 }
 

@@ -1,6 +1,7 @@
 import type { CancelPolicy, PackageType } from '@dealer-esim/contract'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { notFound, requireUuid } from '@dealer-esim/lib/refusal.ts'
+import sql from 'sql-template-tag'
 import type { Coverage } from './coverage.ts'
 import { Plan, type PlanRuleRow } from './prices/plan-rules.ts'
 import { type Assignment, type OwnPrice, type Quote, quote, type Tariff, tariffOf } from './prices/quote.ts'
@@ -68,10 +69,8 @@ const LOADS_MAX = 2
 /** @throws Refusal if the tenant does not exist */
 export async function getBuyer(db: Db, typedId: string): Promise<Buyer> {
   const tenantId = requireUuid(typedId, 'tenant')
-  const [row] = await db.query<{ currencyCode: string }>({
-    text: 'select currency_code from tenants where tenant_id = $1',
-    values: [tenantId],
-  })
+  const [row] = await db.query<{ currencyCode: string }>(sql`
+    select currency_code from tenants where tenant_id = ${tenantId}`)
   if (!row) throw notFound('tenant', tenantId)
   return { tenantId, currencyCode: row.currencyCode }
 }

@@ -147,11 +147,9 @@ export async function getProfileOwner(
   profileId: string,
 ): Promise<{ tenantId: string; profileId: string }> {
   if (!isUuid(profileId)) throw notFound('eSIM', profileId)
-  const [row] = await db.query<{ tenantId: string }>({
-    text: `select t.tenant_id from tenants t
-           where exists (select from profiles p where p.tenant_id = t.tenant_id and p.profile_id = $1)`,
-    values: [profileId],
-  })
+  const [row] = await db.query<{ tenantId: string }>(sql`
+    select t.tenant_id from tenants t
+    where exists (select from profiles p where p.tenant_id = t.tenant_id and p.profile_id = ${profileId})`)
   if (row === undefined) throw notFound('eSIM', profileId)
   return { tenantId: row.tenantId, profileId }
 }

@@ -49,12 +49,10 @@ export async function cheapestProduct(
   db: Pick<Db, 'query'>,
   supplier: string,
 ): Promise<{ productCode: string; name: string; cost: bigint; currencyCode: string } | undefined> {
-  const [cheapest] = await db.query<{ productCode: string; name: string; cost: bigint; currencyCode: string }>({
-    text: `select product_code, name, cost, currency_code from supplier_products
-           where supplier = $1 and is_listed and package_type = 'BASE' and not is_day_pass and cost > 0
-           order by cost, product_code limit 1`,
-    values: [supplier],
-  })
+  const [cheapest] = await db.query<{ productCode: string; name: string; cost: bigint; currencyCode: string }>(sql`
+    select product_code, name, cost, currency_code from supplier_products
+    where supplier = ${supplier} and is_listed and package_type = 'BASE' and not is_day_pass and cost > 0
+    order by cost, product_code limit 1`)
   return cheapest
 }
 
@@ -86,10 +84,8 @@ const COSTS_MAX = 500
 
 /** The costs of a product, latest first. @throws Refusal if the product was never listed */
 export async function listCosts(db: Pick<Db, 'query'>, supplier: string, productCode: string): Promise<CostEntry[]> {
-  const known = await db.query({
-    text: 'select from supplier_products where supplier = $1 and product_code = $2',
-    values: [supplier, productCode],
-  })
+  const known = await db.query(sql`
+    select from supplier_products where supplier = ${supplier} and product_code = ${productCode}`)
   if (known.length === 0) throw notFound('product', `${supplier}/${productCode}`)
   return db.query<CostEntry>({
     text: `select since, cost, currency_code from supplier_product_costs

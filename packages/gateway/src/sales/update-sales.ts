@@ -4,6 +4,7 @@ import { plainArray, uuidArray } from '@dealer-esim/lib/postgres/columns.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { advisoryKey } from '@dealer-esim/lib/postgres/schema.ts'
 import { type LoopDeps, type Running, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
+import sql from 'sql-template-tag'
 import { unfinishedOrders } from '#orders/reading/list-unfinished.ts'
 import { isMoving } from '#platform/held-tenants.ts'
 import { CELLS_OF_DAY, outcomeOfCell, startOfCell } from './order-cells.ts'
@@ -57,10 +58,8 @@ export async function updateSales(db: Db, signal?: AbortSignal): Promise<boolean
  */
 export async function subtractTenants(tx: Tx, tenantIds: readonly string[]): Promise<void> {
   await tx.query({ text: `select pg_advisory_xact_lock(${advisoryKey('daily sales')})` })
-  const days = await tx.query<{ tenantId: string; day: string }>({
-    text: 'select distinct tenant_id, day::text from daily_sales where tenant_id = any ($1)',
-    values: [tenantIds],
-  })
+  const days = await tx.query<{ tenantId: string; day: string }>(sql`
+    select distinct tenant_id, day::text from daily_sales where tenant_id = any (${tenantIds})`)
   const pairs = [uuidArray(days.map(({ tenantId }) => tenantId)), plainArray(days.map(({ day }) => day))]
   for (const add of ADD_OVER_TENANTS) tx.send({ text: add('-'), values: pairs })
   for (const text of DELETE_EMPTY) tx.send({ text, values: pairs })

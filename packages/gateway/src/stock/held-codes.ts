@@ -2,6 +2,7 @@ import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
 import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
+import sql from 'sql-template-tag'
 import { audit, type By } from '#platform/audit/audit.ts'
 import { BEING_PREPARED } from '#platform/held-tenants.ts'
 import { lowerLevels, raiseLevel } from './stock-levels.ts'
@@ -36,10 +37,9 @@ export interface HeldBatch extends Batch {
  * nothing.
  */
 export async function holdUnsoldCodes({ db, ids }: { db: Db; ids: Ids }): Promise<void> {
-  const batches = await db.query<Batch>({
-    text: `select supplier, batch_id, product_code, batch_name from stock_batches where available > 0
-           order by supplier, product_code, batch_id`,
-  })
+  const batches = await db.query<Batch>(sql`
+    select supplier, batch_id, product_code, batch_name from stock_batches where available > 0
+    order by supplier, product_code, batch_id`)
   for (const batch of batches) {
     await db.tx(async (tx) => {
       if ((await tx.query({ text: BEING_PREPARED })).length > 0) await holdBatch(tx, ids, batch)
@@ -69,13 +69,11 @@ async function holdBatch(tx: Tx, ids: Ids, batch: Batch): Promise<void> {
  * @param since leaves out codes that an earlier restore holds
  */
 export async function listHeldBatches(db: Pick<Db, 'query'>, since: Date | null = null): Promise<HeldBatch[]> {
-  const rows = await db.query<Batch & { held: bigint }>({
-    text: `select b.supplier, b.batch_id, b.product_code, b.batch_name, c.held
-           from (select supplier, batch_id, count(*) as held from stock_codes
-                 where held_at >= coalesce($1, '-infinity'::timestamptz) group by 1, 2) c
-           join stock_batches b using (supplier, batch_id) order by b.supplier, b.batch_id`,
-    values: [since],
-  })
+  const rows = await db.query<Batch & { held: bigint }>(sql`
+    select b.supplier, b.batch_id, b.product_code, b.batch_name, c.held
+    from (select supplier, batch_id, count(*) as held from stock_codes
+          where held_at >= coalesce(${since}, '-infinity'::timestamptz) group by 1, 2) c
+    join stock_batches b using (supplier, batch_id) order by b.supplier, b.batch_id`)
   return rows.map((row) => ({ ...row, held: Number(row.held) }))
 }
 
@@ -101,20 +99,17 @@ export async function endHold(
   by: By,
 ): Promise<{ sold: number; onSale: number; noneSold: boolean }> {
   const ended = await deps.db.tx(async (tx) => {
-    const [batch] = await tx.query<Batch>({
-      text: 'select supplier, batch_id, product_code, batch_name from stock_batches where supplier = $1 and batch_id = $2',
-      values: [supplier, batchId],
-    })
+    const [batch] = await tx.query<Batch>(sql`
+      select supplier, batch_id, product_code, batch_name from stock_batches
+      where supplier = ${supplier} and batch_id = ${batchId}`)
     if (!batch) throw notFound('batch', batchId)
     const change = rest === 'SOLD' ? MARK_SOLD : `state = 'FREE', held_at = null`
     const isHeld = `held_at >= coalesce($4, '-infinity'::timestamptz)`
     const changed = await changeAll(tx, batch, change, isHeld, [since ?? null])
     if (changed === 0) throw nothingHeld(await isUnprepared(tx), `No code of batch ${batch.batchName} is held`)
     if (rest === 'UNSOLD') raiseLevel(tx, batch, changed)
-    tx.send({
-      text: 'update stock_batches set expired = expired - $3 where supplier = $1 and batch_id = $2',
-      values: [supplier, batchId, changed],
-    })
+    tx.send(sql`
+      update stock_batches set expired = expired - ${changed} where supplier = ${supplier} and batch_id = ${batchId}`)
     const counts = rest === 'SOLD' ? { sold: changed, onSale: 0 } : { sold: 0, onSale: changed }
     const after = { batchName: batch.batchName, ...counts, evidence }
     audit(tx, deps.ids, { tenantId: null, ...by, action: 'recovery.release_stock', subject: supplier, after })

@@ -9,6 +9,7 @@ import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
 import type { TableAnswers } from '@dealer-esim/lib/table-files/read-table.ts'
 import type { Source } from '@dealer-esim/lib/table-files/unreadable-file.ts'
 import { supplierOwner } from '@dealer-esim/wholesalers/supplier.ts'
+import sql from 'sql-template-tag'
 import { invalidField } from '#catalogue/catalogue-checks.ts'
 import { audit, type By } from '#platform/audit/audit.ts'
 import { holdImported } from './held-codes.ts'
@@ -106,10 +107,7 @@ export async function importStock(
     await refuseResolvedCodes(tx, supplier)
     raiseLevel(tx, batch, rows)
     const isHeld = await holdImported(tx, deps.ids, batch)
-    tx.send({
-      text: 'update stock_batches set codes = $3 where supplier = $1 and batch_id = $2',
-      values: [supplier, batch.batchId, rows],
-    })
+    tx.send(sql`update stock_batches set codes = ${rows} where supplier = ${supplier} and batch_id = ${batch.batchId}`)
     const after = { productCode, codes: rows, batchName: batch.batchName }
     audit(tx, deps.ids, { tenantId: null, ...by, action: 'stock.import', subject: supplier, after })
     for (const message of await warningsOf(tx, input, failedLuhn)) input.warn?.(message)
@@ -146,10 +144,8 @@ async function warningsOf(
     const which = count === 1 ? `ICCID ${example} has a wrong` : `${count} ICCIDs, such as ${example}, have a wrong`
     warnings.push(`${which} check digit. Some suppliers do not use check digits: check with yours.`)
   }
-  const sold = await tx.query({
-    text: 'select from package_suppliers where supplier = $1 and product_code = $2 limit 1',
-    values: [supplier, productCode],
-  })
+  const sold = await tx.query(sql`
+    select from package_suppliers where supplier = ${supplier} and product_code = ${productCode} limit 1`)
   if (sold.length === 0) {
     const name = `--supplier ${supplier}:${productCode}`
     warnings.push(`No package sells ${productCode} of ${supplier} yet. Assign it: package set CODE ${name}.`)
@@ -161,10 +157,8 @@ const HOUR_MS = 3_600_000
 
 /** @returns the time up to which expiring codes are no longer sold, and today's date in UTC */
 async function checkSupplier(tx: Tx, cipher: Pick<Cipher, 'decrypt'>, supplier: string) {
-  const [row] = await tx.query<{ type: string; config: Buffer; now: Date }>({
-    text: 'select type, config, now() from suppliers where supplier = $1',
-    values: [supplier],
-  })
+  const [row] = await tx.query<{ type: string; config: Buffer; now: Date }>(sql`
+    select type, config, now() from suppliers where supplier = ${supplier}`)
   if (row === undefined) throw notFound('supplier', supplier)
   if (row.type !== 'stock') {
     const message = `${supplier} is a ${row.type} supplier. Import codes into a supplier of type stock.`

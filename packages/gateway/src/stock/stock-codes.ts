@@ -4,6 +4,7 @@ import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
 import { supplierOwner } from '@dealer-esim/wholesalers/supplier.ts'
+import sql from 'sql-template-tag'
 import { audit, type By } from '#platform/audit/audit.ts'
 import type { StockSecrets } from './stock.ts'
 import { getBatch } from './stock-batches.ts'
@@ -62,10 +63,8 @@ export async function revealStockCode(
   by: By,
 ): Promise<StockSecrets> {
   const encrypted = await deps.db.tx(async (tx) => {
-    const [row] = await tx.query<{ iccid: string; state: CodeState; secrets: Buffer }>({
-      text: 'select iccid, state, secrets from stock_codes where supplier = $1 and code_id = $2',
-      values: [supplier, codeId],
-    })
+    const [row] = await tx.query<{ iccid: string; state: CodeState; secrets: Buffer }>(sql`
+      select iccid, state, secrets from stock_codes where supplier = ${supplier} and code_id = ${codeId}`)
     if (!row) throw notFound('code')
     if (row.state === 'RESERVED') {
       throw new Refusal(409, 'CODE_SOLD', 'This code was sold. You can see it on the page of its eSIM.')

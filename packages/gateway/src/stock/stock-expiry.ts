@@ -1,6 +1,7 @@
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
+import sql from 'sql-template-tag'
 import { createAlert } from '#alerts/create-alert.ts'
 import { invalidField } from '#catalogue/catalogue-checks.ts'
 import { audit, type By } from '#platform/audit/audit.ts'
@@ -99,10 +100,9 @@ export async function setBatchExpiry(
     if (!batch) throw notFound('batch', batchId)
     if (batch.hasPassed) throw invalidField('expiresAt', 'This time has passed: use a later one.')
     const count = await changeCodes(tx, supplier, batchId, expiresAt)
-    const [left] = await tx.query<{ available: bigint }>({
-      text: `update stock_batches set expiry_alerted = false where supplier = $1 and batch_id = $2 returning available`,
-      values: [supplier, batchId],
-    })
+    const [left] = await tx.query<{ available: bigint }>(sql`
+      update stock_batches set expiry_alerted = false
+      where supplier = ${supplier} and batch_id = ${batchId} returning available`)
     if (left!.available === 0n) {
       const message =
         'The batch has no unsold codes left. To sell codes that have expired, import them again with a later date.'
@@ -149,10 +149,8 @@ export function withdrawBatch(
   by: By,
 ): Promise<number> {
   return db.tx(async (tx) => {
-    const [batch] = await tx.query<{ batchName: string; productCode: string }>({
-      text: 'select batch_name, product_code from stock_batches where supplier = $1 and batch_id = $2',
-      values: [supplier, batchId],
-    })
+    const [batch] = await tx.query<{ batchName: string; productCode: string }>(sql`
+      select batch_name, product_code from stock_batches where supplier = ${supplier} and batch_id = ${batchId}`)
     if (!batch) throw notFound('batch', batchId)
     const { batchName, productCode } = batch
     const codes = await withdrawCodes(tx, supplier, batchId)

@@ -3,6 +3,7 @@ import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { type Loop, type LoopDeps, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
 import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
 import type { Supplier } from '@dealer-esim/wholesalers/supplier.ts'
+import sql from 'sql-template-tag'
 import { createAlert } from '#alerts/create-alert.ts'
 import { audit, type By } from '#platform/audit/audit.ts'
 
@@ -22,20 +23,19 @@ export interface StockLevel {
 export async function listStock(db: Pick<Db, 'query'>): Promise<StockLevel[]> {
   const rows = await db.query<
     Omit<StockLevel, 'available' | 'lowAt'> & { available: bigint; lowThreshold: bigint | null }
-  >({
-    text: `with products as (
-             select supplier, product_code, available, low_threshold from stock_levels
-             union all
-             select distinct p.supplier, p.product_code, 0, null::bigint
-             from package_suppliers p join suppliers s on s.supplier = p.supplier and s.type = 'stock'
-             where not exists (select from stock_levels l where l.supplier = p.supplier and l.product_code = p.product_code)
-           )
-           select supplier, product_code, available, low_threshold,
-             array(select package_code from package_suppliers p join packages using (package_code)
-                   where p.supplier = t.supplier and p.product_code = t.product_code and on_sale
-                   order by package_code limit 10) as package_codes
-           from products t order by supplier, product_code`,
-  })
+  >(sql`
+    with products as (
+      select supplier, product_code, available, low_threshold from stock_levels
+      union all
+      select distinct p.supplier, p.product_code, 0, null::bigint
+      from package_suppliers p join suppliers s on s.supplier = p.supplier and s.type = 'stock'
+      where not exists (select from stock_levels l where l.supplier = p.supplier and l.product_code = p.product_code)
+    )
+    select supplier, product_code, available, low_threshold,
+      array(select package_code from package_suppliers p join packages using (package_code)
+            where p.supplier = t.supplier and p.product_code = t.product_code and on_sale
+            order by package_code limit 10) as package_codes
+    from products t order by supplier, product_code`)
   return rows.map(({ available, lowThreshold, ...row }) => ({
     ...row,
     available: Number(available),
@@ -92,10 +92,8 @@ export async function lowerLevels(
   for (const [level] of await Promise.all(lowering)) {
     if (level && level.available <= 0) isSoldOut = true
     if (!level?.isNewlyLow) continue
-    tx.send({
-      text: 'update stock_levels set low_alerted = true where supplier = $1 and product_code = $2',
-      values: [supplier, level.productCode],
-    })
+    tx.send(sql`
+      update stock_levels set low_alerted = true where supplier = ${supplier} and product_code = ${level.productCode}`)
     createAlert(tx, ids, {
       kind: 'LOW_STOCK',
       message: `${supplier} has ${level.available} codes of ${level.productCode} left. Import more before they run out.`,

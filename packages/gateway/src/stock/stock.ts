@@ -13,6 +13,7 @@ import {
   supplierOwner,
 } from '@dealer-esim/wholesalers/supplier.ts'
 import { giveUpSetting } from '@dealer-esim/wholesalers/supplier-settings.ts'
+import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { SOLD_BEFORE_RESTORE } from './held-codes.ts'
 import { alertExpiring } from './stock-expiry.ts'
@@ -115,15 +116,12 @@ export function stockSupplier(name: string, config: StockConfig, deps: StockDeps
       return expireCodes(deps.db, deps.ids, settings)
     },
     async test() {
-      const [row] = await deps.db.query({
-        text: `select from stock_codes where supplier = $1 and state = 'FREE' limit 1`,
-        values: [name],
-      })
+      const [row] = await deps.db.query(sql`
+        select from stock_codes where supplier = ${name} and state = 'FREE' limit 1`)
       if (row !== undefined) return undefined
-      const held = await deps.db.query({
-        text: `select from stock_codes where supplier = $1 and held_at is not null and exists (select from restores) limit 1`,
-        values: [name],
-      })
+      const held = await deps.db.query(sql`
+        select from stock_codes
+        where supplier = ${name} and held_at is not null and exists (select from restores) limit 1`)
       return held.length > 0
         ? 'all its codes are held since a restore: say on the page Recovery which were sold'
         : NO_CODES

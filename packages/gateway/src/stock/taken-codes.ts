@@ -3,6 +3,7 @@ import { orderNoOf } from '@dealer-esim/contract'
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { advisoryKey } from '@dealer-esim/lib/postgres/schema.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
+import sql from 'sql-template-tag'
 
 /** The members of a row that are compared with codes in stock and sold codes. */
 export interface FingerprintedCode {
@@ -69,12 +70,10 @@ const TAKEN = `
  */
 export async function refuseResolvedCodes(tx: Tx, supplier: string): Promise<void> {
   lockResolving(tx)
-  const [resolved] = await tx.query<{ iccid: string; orderId: string }>({
-    text: `select c.iccid, s.order_id from resolved_codes s
-           join stock_codes c on c.supplier = $1 and c.fingerprint = s.fingerprint
-           where c.imported_at = now() limit 1`,
-    values: [supplier],
-  })
+  const [resolved] = await tx.query<{ iccid: string; orderId: string }>(sql`
+    select c.iccid, s.order_id from resolved_codes s
+    join stock_codes c on c.supplier = ${supplier} and c.fingerprint = s.fingerprint
+    where c.imported_at = now() limit 1`)
   if (resolved === undefined) return
   const message = `eSIM ${resolved.iccid} has since been delivered with order ${orderNoOf(resolved.orderId)}. Remove it from the file.`
   throw new Refusal(409, 'ESIM_TAKEN', message)

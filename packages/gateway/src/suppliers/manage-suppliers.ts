@@ -6,6 +6,7 @@ import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
 import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
 import type { MemberFault } from '@dealer-esim/lib/schema-faults.ts'
 import { supplierOwner } from '@dealer-esim/wholesalers/supplier.ts'
+import sql from 'sql-template-tag'
 import { audit, type By } from '#platform/audit/audit.ts'
 import {
   ACCOUNT_MEMBERS,
@@ -177,10 +178,8 @@ export async function getSupplierConfig(
   deps: Pick<ManageDeps, 'db' | 'cipher'>,
   name: string,
 ): Promise<{ type: SupplierType; config: Record<string, unknown> | null; secrets: string[] }> {
-  const [row] = await deps.db.query<Pick<SupplierRow, 'type' | 'config'>>({
-    text: 'select type, config from suppliers where supplier = $1',
-    values: [name],
-  })
+  const [row] = await deps.db.query<Pick<SupplierRow, 'type' | 'config'>>(sql`
+    select type, config from suppliers where supplier = ${name}`)
   if (row === undefined) throw notFound('supplier', name)
   const { type } = row
   const config = decryptConfig(deps, name, row.config)
@@ -249,10 +248,7 @@ export async function pauseSupplier(
   await deps.db.tx(async (tx) => {
     const row = await lock(tx, name)
     if (row.paused === paused) return
-    tx.send({
-      text: 'update suppliers set paused = $2, updated_at = now() where supplier = $1',
-      values: [name, paused],
-    })
+    tx.send(sql`update suppliers set paused = ${paused}, updated_at = now() where supplier = ${name}`)
     const action = paused ? 'supplier.pause' : 'supplier.resume'
     audit(tx, deps.ids, { tenantId: null, ...by, action, subject: name })
   })
@@ -303,10 +299,8 @@ interface SupplierRow {
 }
 
 async function lock(tx: Tx, name: string): Promise<SupplierRow> {
-  const [row] = await tx.query<SupplierRow>({
-    text: `select type, config, paused, verified_at, updated_at from suppliers where supplier = $1 for no key update`,
-    values: [name],
-  })
+  const [row] = await tx.query<SupplierRow>(sql`
+    select type, config, paused, verified_at, updated_at from suppliers where supplier = ${name} for no key update`)
   if (row === undefined) throw notFound('supplier', name)
   return row
 }

@@ -6,6 +6,7 @@ import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
 import { type Loop, type LoopDeps, type Running, runLoop, StartRefused } from '@dealer-esim/lib/process/start-stop.ts'
 import { SANDBOX_PRODUCTS } from '@dealer-esim/wholesalers/sandbox/sandbox-records.ts'
 import { type Supplier, supplierOwner } from '@dealer-esim/wholesalers/supplier.ts'
+import sql from 'sql-template-tag'
 import type { Config } from '#platform/config/config.ts'
 import { accountValuesOf, type CreateSupplierDeps, createSupplier, type SupplierType } from './create-supplier.ts'
 import { recordCalls } from './recording/record-calls.ts'
@@ -188,13 +189,9 @@ async function ensureSandbox(deps: SuppliersDeps): Promise<void> {
       text: `insert into suppliers (supplier, type, config) values ($1, 'sandbox', $2) on conflict do nothing`,
       values: [SANDBOX, deps.cipher.encrypt('{}', supplierOwner(SANDBOX))],
     })
-    tx.send({
-      text: 'insert into supplier_states (supplier) values ($1) on conflict do nothing',
-      values: [SANDBOX],
-    })
-    tx.send({
-      text: `insert into stock_levels (supplier, product_code, available) values ($1, $2, 0) on conflict do nothing`,
-      values: [SANDBOX, SANDBOX_PRODUCTS.outOfStock],
-    })
+    tx.send(sql`insert into supplier_states (supplier) values (${SANDBOX}) on conflict do nothing`)
+    tx.send(sql`
+      insert into stock_levels (supplier, product_code, available)
+      values (${SANDBOX}, ${SANDBOX_PRODUCTS.outOfStock}, 0) on conflict do nothing`)
   })
 }

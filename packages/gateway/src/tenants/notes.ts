@@ -1,6 +1,7 @@
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
+import sql from 'sql-template-tag'
 import { createAlert } from '#alerts/create-alert.ts'
 import { audit, type By } from '#platform/audit/audit.ts'
 
@@ -125,20 +126,15 @@ async function insertNote(
 /** @throws Refusal where there is no such note */
 export async function deleteNote(deps: NoteDeps, tenantId: string, noteId: string, by: By): Promise<void> {
   await deps.db.tx(async (tx) => {
-    const [note] = await tx.query<{ text: string }>({
-      text: 'delete from notes where tenant_id = $1 and note_id = $2 returning text',
-      values: [tenantId, noteId],
-    })
+    const [note] = await tx.query<{ text: string }>(sql`
+      delete from notes where tenant_id = ${tenantId} and note_id = ${noteId} returning text`)
     if (!note) throw notFound('note')
     audit(tx, deps.ids, { tenantId: null, ...by, action: 'note.delete', subject: tenantId, before: note })
   })
 }
 
 export async function getTags(db: Pick<Db, 'query'>, tenantId: string): Promise<string[]> {
-  const [row] = await db.query<{ tags: string[] }>({
-    text: 'select tags from tenants where tenant_id = $1',
-    values: [tenantId],
-  })
+  const [row] = await db.query<{ tags: string[] }>(sql`select tags from tenants where tenant_id = ${tenantId}`)
   if (!row) throw notFound('tenant')
   return row.tags
 }
@@ -154,20 +150,17 @@ const TAGS_LISTED_MAX = 500
 
 /** The tags of all dealers, in alphabetical order. */
 export function listTags(db: Pick<Db, 'query'>): Promise<TagCount[]> {
-  return db.query<TagCount>({
-    text: `select tag, count(*)::int as dealers from tenants, unnest(tags) as tag group by tag order by tag limit $1`,
-    values: [TAGS_LISTED_MAX],
-  })
+  return db.query<TagCount>(sql`
+    select tag, count(*)::int as dealers
+    from tenants, unnest(tags) as tag group by tag order by tag limit ${TAGS_LISTED_MAX}`)
 }
 
 /** Replaces a dealer's tags, without duplicates, in alphabetical order. */
 export async function setTags(deps: NoteDeps, tenantId: string, tags: readonly string[], by: By): Promise<void> {
   const after = [...new Set(tags.map((tag) => tag.trim()).filter((tag) => tag !== ''))].sort()
   await deps.db.tx(async (tx) => {
-    const [row] = await tx.query<{ tags: string[] }>({
-      text: 'select tags from tenants where tenant_id = $1 for update',
-      values: [tenantId],
-    })
+    const [row] = await tx.query<{ tags: string[] }>(sql`
+      select tags from tenants where tenant_id = ${tenantId} for update`)
     if (!row) throw notFound('tenant')
     tx.send({ text: 'update tenants set tags = $2 where tenant_id = $1', values: [tenantId, after] })
     const change = { subject: tenantId, before: row, after: { tags: after } }

@@ -78,13 +78,13 @@ function observed(before: (statement: Parameters<Query>[0]) => Promise<void>): M
 }
 
 const isEntering = (state: string, { values, text }: Parameters<Query>[0]) =>
-  text.startsWith('update tenant_moves set state') && values?.includes(state) === true
+  text.includes('update tenant_moves set state') && values?.includes(state) === true
 
 /** Changes what the target has of the dealer after the comparison with the source, when the mover waits for the dealer's loops. */
 function runWithTampering(text: string) {
   let isDone = false
   const tampered = observed(async (statement) => {
-    if (isDone || !statement.text.startsWith('update tenant_moves set held_until')) return
+    if (isDone || !statement.text.includes('update tenant_moves set held_until')) return
     isDone = true
     await inCell(move.target, tenantId, (tx) => tx.query({ text, values: [tenantId] }))
   })

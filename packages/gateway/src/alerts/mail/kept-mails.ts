@@ -2,6 +2,7 @@ import type { Cipher } from '@dealer-esim/lib/crypto.ts'
 import type { Mail } from '@dealer-esim/lib/outbound/smtp.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { notFound } from '@dealer-esim/lib/refusal.ts'
+import sql from 'sql-template-tag'
 
 /*
  * The e-mails of a test twin are written as those of a live dealer, and kept in their rows instead of being sent: in `content`,
@@ -74,11 +75,9 @@ export async function getTestMail(
   tenantId: string,
   mailId: string,
 ): Promise<TestMail> {
-  const [row] = await db.query<MailRow>({
-    text: `select mail_id, kind, content, sent_at from mails
-           where tenant_id = $1 and mail_id = $2 and sent_at is not null and content is not null`,
-    values: [tenantId, mailId],
-  })
+  const [row] = await db.query<MailRow>(sql`
+    select mail_id, kind, content, sent_at from mails
+    where tenant_id = ${tenantId} and mail_id = ${mailId} and sent_at is not null and content is not null`)
   if (row === undefined) throw notFound('e-mail', mailId)
   return openMail(cipher, tenantId, row)
 }

@@ -59,11 +59,9 @@ interface Alert {
 }
 
 async function queueMails(tx: Tx, deps: MailDeps, tenantId: string, alertId: string): Promise<void> {
-  const [alert] = await tx.query<Alert>({
-    text: `update alerts set mailed_at = now() where tenant_id = $1 and alert_id = $2 and mailed_at is null
-           returning kind, audience, message, data`,
-    values: [tenantId, alertId],
-  })
+  const [alert] = await tx.query<Alert>(sql`
+    update alerts set mailed_at = now() where tenant_id = ${tenantId} and alert_id = ${alertId} and mailed_at is null
+    returning kind, audience, message, data`)
   if (!alert) return
   const about = { tenantId, kind: alert.kind, audience: alert.audience }
   const { client, recipients } = await listRecipients(tx, deps, about)

@@ -1,5 +1,6 @@
 import { csvLines } from '@dealer-esim/lib/csv.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
+import sql from 'sql-template-tag'
 import type { PackageDocument } from '../packages/package-document.ts'
 import { listDocumentBatches, type PackageFilter } from '../packages/read-packages.ts'
 import { columnsFor, writeRow } from './csv-columns.ts'
@@ -38,10 +39,9 @@ interface FileForm {
 
 /** Begins with a byte-order mark: without it, spreadsheets do not recognise UTF-8. */
 async function csv(tx: Tx): Promise<FileForm> {
-  const [has] = await tx.query<{ currencies: string[]; suppliers: number }>({
-    text: `select array(select distinct currency_code from list_prices where not removed order by 1) as currencies,
-                  (select coalesce(max(position) + 1, 1)::int from package_suppliers) as suppliers`,
-  })
+  const [has] = await tx.query<{ currencies: string[]; suppliers: number }>(sql`
+    select array(select distinct currency_code from list_prices where not removed order by 1) as currencies,
+           (select coalesce(max(position) + 1, 1)::int from package_suppliers) as suppliers`)
   const headers = columnsFor(has!.currencies, has!.suppliers)
   return {
     head: `\uFEFF${csvLines([headers])}`,

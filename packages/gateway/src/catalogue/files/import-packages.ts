@@ -2,6 +2,7 @@ import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import type { TableAnswers } from '@dealer-esim/lib/table-files/read-table.ts'
 import { type FileQuestion, type Source, UnreadableFile } from '@dealer-esim/lib/table-files/unreadable-file.ts'
+import sql from 'sql-template-tag'
 import { audit, type By } from '#platform/audit/audit.ts'
 import { beginChange } from '../catalogue-version.ts'
 import type { PackageDocument } from '../packages/package-document.ts'
@@ -134,10 +135,8 @@ async function write(
     throw new Refusal(409, 'CATALOGUE_CHANGED', CHANGED_MEANWHILE)
   }
   for (let done = 0; done < added + changed; done += BATCH_ROWS) {
-    const rows = await tx.query<{ document: PackageDocument }>({
-      text: 'select document from staged where position > $1 order by position limit $2',
-      values: [done, BATCH_ROWS],
-    })
+    const rows = await tx.query<{ document: PackageDocument }>(sql`
+      select document from staged where position > ${done} order by position limit ${BATCH_ROWS}`)
     const documents = rows.map((row) => row.document)
     const existing = await findDocuments(
       tx,

@@ -3,6 +3,7 @@ import type { Ids } from '@dealer-esim/lib/ids.ts'
 import { recordset } from '@dealer-esim/lib/postgres/columns.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
+import sql from 'sql-template-tag'
 import { type AuditEntry, auditAll, type By } from '#platform/audit/audit.ts'
 import { findDeployment } from '#platform/deployment/ensure-deployment.ts'
 import { invalidField } from '../catalogue-checks.ts'
@@ -238,15 +239,13 @@ async function touchFormerBases(tx: Tx, changes: readonly PackageChange[], at: D
   }
   if (lost.size === 0) return
   // One row per coverage, from which its area follows: there are few coverages, but possibly many packages.
-  const bases = await tx.query<{ coverageId: string } & Omit<Fit, 'key'> & CoverageRow>({
-    text: `select distinct on (coverage_id, supplier, p.product_family, data_type)
-             coverage_id, supplier, p.product_family, data_type, c.location_codes, c.location_networks
-           from json_to_recordset($1) as r (supplier text, product_family text, data_type text)
-           join package_suppliers s using (supplier) join packages p using (package_code, data_type)
-           join coverages c using (coverage_id)
-           where p.package_type = 'BASE' and p.product_family is not distinct from r.product_family`,
-    values: [recordset([...lost.values()])],
-  })
+  const bases = await tx.query<{ coverageId: string } & Omit<Fit, 'key'> & CoverageRow>(sql`
+    select distinct on (coverage_id, supplier, p.product_family, data_type)
+      coverage_id, supplier, p.product_family, data_type, c.location_codes, c.location_networks
+    from json_to_recordset(${recordset([...lost.values()])}) as r (supplier text, product_family text, data_type text)
+    join package_suppliers s using (supplier) join packages p using (package_code, data_type)
+    join coverages c using (coverage_id)
+    where p.package_type = 'BASE' and p.product_family is not distinct from r.product_family`)
   const touched = bases.filter(({ supplier, locationCodes, locationNetworks, ...base }) =>
     lost.has(fitKey({ ...base, coverage: coverageOf(locationCodes, locationNetworks) }, supplier)),
   )

@@ -1,5 +1,6 @@
 import type { Statement } from '@dealer-esim/lib/postgres/db.ts'
 import { notFound } from '@dealer-esim/lib/refusal.ts'
+import sql from 'sql-template-tag'
 import { coverageOf, covers, matchesWords, searchTextOf, splitKeyword } from '../coverage.ts'
 import type { PackageDocument, PriceDocument, SupplierDocument } from './package-document.ts'
 
@@ -23,10 +24,8 @@ export interface PackageAtRevision {
 /** @throws Refusal if the package does not exist */
 export async function getPackage(db: Reader, packageCode: string): Promise<PackageAtRevision> {
   // The revision is read first: if the package changes in between, a change based on it is refused, never lost.
-  const [row] = await db.query<{ touchedAt: Date }>({
-    text: 'select touched_at from packages where package_code = $1',
-    values: [packageCode],
-  })
+  const [row] = await db.query<{ touchedAt: Date }>(sql`
+    select touched_at from packages where package_code = ${packageCode}`)
   const document = row && (await findDocuments(db, [packageCode])).get(packageCode)
   if (!document) throw notFound('package', packageCode)
   return { document, revision: row.touchedAt }
@@ -197,18 +196,15 @@ function documentOf(row: DocumentRow): PackageDocument {
 
 /** Finds which of these packages are off sale, whatever their status, because none of their suppliers has money. */
 export async function findLackingMoney(db: Reader, codes: readonly string[]): Promise<Set<string>> {
-  const rows = await db.query<{ packageCode: string }>({
-    text: 'select package_code from packages where package_code = any ($1) and lacks_money',
-    values: [codes],
-  })
+  const rows = await db.query<{ packageCode: string }>(sql`
+    select package_code from packages where package_code = any (${codes}) and lacks_money`)
   return new Set(rows.map(({ packageCode }) => packageCode))
 }
 
 /** Returns the names to which no supplier belongs. */
 export async function listUnknownSuppliers(db: Reader, names: readonly string[]): Promise<string[]> {
-  const rows = await db.query<{ name: string }>({
-    text: 'select distinct name from unnest($1::text[]) as name where name not in (select supplier from suppliers) order by 1',
-    values: [names],
-  })
+  const rows = await db.query<{ name: string }>(sql`
+    select distinct name from unnest(${names}::text[]) as name
+    where name not in (select supplier from suppliers) order by 1`)
   return rows.map(({ name }) => name)
 }

@@ -1,5 +1,6 @@
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { notFound, requireUuid } from '@dealer-esim/lib/refusal.ts'
+import sql from 'sql-template-tag'
 import { type AuditEntry, audit, type By } from '#platform/audit/audit.ts'
 import { alreadyExists, checkExists, checkName, insertName } from '../catalogue-checks.ts'
 import { changeCatalogue } from '../catalogue-version.ts'
@@ -108,15 +109,13 @@ export interface AssignmentDetails {
 /** @throws Refusal if the tenant does not exist */
 export async function getAssignment(db: Db, typedId: string): Promise<AssignmentDetails> {
   const tenantId = requireUuid(typedId, 'tenant')
-  const [row] = await db.query<AssignmentDetails>({
-    text: `select p.plan_name, g.group_name, gp.plan_name as group_plan_name
-           from tenants t
-           left join tenant_price_plans p on p.tenant_id = t.tenant_id and not p.removed
-           left join tenant_price_groups g on g.tenant_id = t.tenant_id and not g.removed
-           left join price_group_plans gp on gp.group_name = g.group_name and not gp.removed
-           where t.tenant_id = $1`,
-    values: [tenantId],
-  })
+  const [row] = await db.query<AssignmentDetails>(sql`
+    select p.plan_name, g.group_name, gp.plan_name as group_plan_name
+    from tenants t
+    left join tenant_price_plans p on p.tenant_id = t.tenant_id and not p.removed
+    left join tenant_price_groups g on g.tenant_id = t.tenant_id and not g.removed
+    left join price_group_plans gp on gp.group_name = g.group_name and not gp.removed
+    where t.tenant_id = ${tenantId}`)
   if (!row) throw notFound('tenant', tenantId)
   return row
 }

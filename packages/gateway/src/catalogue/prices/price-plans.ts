@@ -1,5 +1,6 @@
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { notFound } from '@dealer-esim/lib/refusal.ts'
+import sql from 'sql-template-tag'
 import { audit, type By } from '#platform/audit/audit.ts'
 import {
   alreadyExists,
@@ -66,10 +67,8 @@ export async function setPlanDisplayName(
 ): Promise<void> {
   await changeCatalogue(deps.db, async (tx) => {
     await checkExists(tx, 'plan', planName)
-    const [row] = await tx.query<{ displayName: string | null }>({
-      text: 'select display_name from price_plans where plan_name = $1',
-      values: [planName],
-    })
+    const [row] = await tx.query<{ displayName: string | null }>(sql`
+      select display_name from price_plans where plan_name = ${planName}`)
     if (row!.displayName === displayName) return
     tx.send(updateDisplayName(planName, displayName))
     const names = { before: { displayName: row!.displayName }, after: { displayName } }

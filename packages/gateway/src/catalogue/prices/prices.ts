@@ -1,5 +1,6 @@
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { notFound, requireUuid } from '@dealer-esim/lib/refusal.ts'
+import sql from 'sql-template-tag'
 import { audit, type By } from '#platform/audit/audit.ts'
 import { checkExists, checkPrice, invalidField } from '../catalogue-checks.ts'
 import { changeCatalogue } from '../catalogue-version.ts'
@@ -43,10 +44,8 @@ export async function setOwnPrice(
     await checkExists(tx, 'tenant', tenantId)
     await checkExists(tx, 'package', packageCode)
     if (price !== null) checkPrice(price, await currencyOf(tx, tenantId))
-    const [row] = await tx.query<{ price: bigint; removed: boolean }>({
-      text: 'select price, removed from tenant_prices where tenant_id = $1 and package_code = $2',
-      values: [tenantId, packageCode],
-    })
+    const [row] = await tx.query<{ price: bigint; removed: boolean }>(sql`
+      select price, removed from tenant_prices where tenant_id = ${tenantId} and package_code = ${packageCode}`)
     const before = row && !row.removed ? row.price : null
     if (before === price) {
       if (price === null) throw invalidField('packageCode', `The tenant has no price of its own for ${packageCode}.`)
@@ -91,12 +90,10 @@ export async function getPackagePrices(db: Db, packageCode: string): Promise<Pac
   const { priceLocation } = coverageOf(document.locationCodes, document.locationNetworkList)
   const supplier = document.suppliers[0]?.supplier
   const rules = await listRulesFor(db, { packageCode, location: priceLocation, supplier })
-  const own = await db.query<PackagePrices['own'][number]>({
-    text: `select p.tenant_id, t.tenant_name as client_name, p.price, t.currency_code
-           from tenant_prices p join tenants t using (tenant_id)
-           where p.package_code = $1 and not p.removed order by t.tenant_name, p.tenant_id`,
-    values: [packageCode],
-  })
+  const own = await db.query<PackagePrices['own'][number]>(sql`
+    select p.tenant_id, t.tenant_name as client_name, p.price, t.currency_code
+    from tenant_prices p join tenants t using (tenant_id)
+    where p.package_code = ${packageCode} and not p.removed order by t.tenant_name, p.tenant_id`)
   return {
     packageCode,
     list: document.prices,

@@ -1,5 +1,6 @@
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
+import sql from 'sql-template-tag'
 import { audit, type By } from '#platform/audit/audit.ts'
 import { alreadyExists, checkExists, checkName, insertName } from '../catalogue-checks.ts'
 import { changeCatalogue } from '../catalogue-version.ts'
@@ -30,10 +31,8 @@ export async function deletePlan(deps: ChangeDeps, planName: string, by: By): Pr
 export async function deleteGroup(deps: ChangeDeps, groupName: string, by: By): Promise<void> {
   await changeCatalogue(deps.db, async (tx, stamp) => {
     await checkExists(tx, 'group', groupName)
-    const [row] = await tx.query<{ tenants: number }>({
-      text: 'select count(*)::int as tenants from tenant_price_groups where group_name = $1 and not removed',
-      values: [groupName],
-    })
+    const [row] = await tx.query<{ tenants: number }>(sql`
+      select count(*)::int as tenants from tenant_price_groups where group_name = ${groupName} and not removed`)
     if (row!.tenants > 0) {
       throw inUse(`${tenants(row!.tenants)} in ${groupName}. Remove them first, or move them to another group.`)
     }
@@ -57,11 +56,9 @@ export async function renamePlan(deps: ChangeDeps, planName: string, newName: st
                valid_until = excluded.valid_until, removed = false, updated_at = excluded.updated_at`,
       values: [planName, newName, at],
     })
-    tx.send({
-      text: `update price_plans n set display_name = o.display_name from price_plans o
-             where n.plan_name = $2 and o.plan_name = $1`,
-      values: [planName, newName],
-    })
+    tx.send(sql`
+      update price_plans n set display_name = o.display_name from price_plans o
+      where n.plan_name = ${newName} and o.plan_name = ${planName}`)
     moveAssignments(tx, { table: 'tenant_price_plans', owner: 'tenant_id', target: 'plan_name' }, planName, newName, at)
     moveAssignments(tx, { table: 'price_group_plans', owner: 'group_name', target: 'plan_name' }, planName, newName, at)
     endPlan(tx, planName, at)
@@ -146,16 +143,12 @@ function moveAssignments(tx: Tx, { table, owner, target }: AssignmentTable, from
 
 function endPlan(tx: Tx, planName: string, at: Date): void {
   tx.send({ text: 'update price_plans set removed = true where plan_name = $1', values: [planName] })
-  tx.send({
-    text: 'update price_plan_rules set removed = true, updated_at = $2 where plan_name = $1 and not removed',
-    values: [planName, at],
-  })
+  tx.send(sql`
+    update price_plan_rules set removed = true, updated_at = ${at} where plan_name = ${planName} and not removed`)
 }
 
 function endGroup(tx: Tx, groupName: string, at: Date): void {
   tx.send({ text: 'update price_groups set removed = true where group_name = $1', values: [groupName] })
-  tx.send({
-    text: 'update price_group_plans set removed = true, updated_at = $2 where group_name = $1 and not removed',
-    values: [groupName, at],
-  })
+  tx.send(sql`
+    update price_group_plans set removed = true, updated_at = ${at} where group_name = ${groupName} and not removed`)
 }

@@ -1,5 +1,6 @@
 import type { LocationNetwork } from '@dealer-esim/contract'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
+import sql from 'sql-template-tag'
 import { type Coverage, coverageOf } from '../coverage.ts'
 import type { PlanRuleRow } from '../prices/plan-rules.ts'
 import { parseRounding } from '../prices/price-engine.ts'
@@ -40,9 +41,8 @@ export async function loadChanges(
   const since = Number.isFinite(after) ? new Date(after) : '-infinity'
   return db.tx(async (tx) => {
     tx.send({ text: 'set transaction isolation level repeatable read, read only' })
-    const [current] = await tx.query<{ version: bigint; changedAt: Date }>({
-      text: `select version, date_trunc('milliseconds', changed_at) as changed_at from catalogue_version`,
-    })
+    const [current] = await tx.query<{ version: bigint; changedAt: Date }>(sql`
+      select version, date_trunc('milliseconds', changed_at) as changed_at from catalogue_version`)
     const coverages = new Map(known)
     const [planRules, tenantPlans, tenantGroups, groupPlans, ownPrices, packages] = await Promise.all([
       loadPlanRules(tx, since),
@@ -139,10 +139,8 @@ type PackageRow = Omit<
 }
 
 async function loadPackages(tx: Tx, since: Since, coverages: Map<string, Coverage>): Promise<CataloguePackage[]> {
-  const touched = await tx.query<{ packageCode: string }>({
-    text: 'select package_code from packages where touched_at > $1',
-    values: [since],
-  })
+  const touched = await tx.query<{ packageCode: string }>(sql`
+    select package_code from packages where touched_at > ${since}`)
   const packages: CataloguePackage[] = []
   for (let start = 0; start < touched.length; start += BATCH_ROWS) {
     const codes = touched.slice(start, start + BATCH_ROWS).map((row) => row.packageCode)

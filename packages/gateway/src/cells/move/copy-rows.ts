@@ -1,5 +1,6 @@
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
+import sql from 'sql-template-tag'
 import { itemKeyOf } from '#orders/order-item.ts'
 import { inCell, inSnapshot, type Move, type MovingCell } from './cell-session.ts'
 import { requireArriving } from './move-state.ts'
@@ -55,10 +56,8 @@ export async function copyTables(move: Move, shapes: Shapes, onTable: (table: st
 type LastCopied = string[] | 'all' | undefined
 
 async function lastCopied({ target, tenantId }: Move, table: string): Promise<LastCopied> {
-  const [row] = await target.db.query<{ last: LastCopied | null }>({
-    text: 'select copied -> $2::text as last from tenant_moves where tenant_id = $1',
-    values: [tenantId, table],
-  })
+  const [row] = await target.db.query<{ last: LastCopied | null }>(sql`
+    select copied -> ${table}::text as last from tenant_moves where tenant_id = ${tenantId}`)
   return row?.last ?? undefined
 }
 
@@ -69,10 +68,7 @@ export async function restartTable(move: Move, table: string): Promise<void> {
     if (MOVED_TABLES.some((moved) => moved.table === table && moved.again === 'replace')) {
       tx.send({ text: `delete from ${table} where tenant_id = $1`, values: [move.tenantId] })
     }
-    tx.send({
-      text: 'update tenant_moves set copied = copied - $2::text where tenant_id = $1',
-      values: [move.tenantId, table],
-    })
+    tx.send(sql`update tenant_moves set copied = copied - ${table}::text where tenant_id = ${move.tenantId}`)
   })
 }
 

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
+import sql from 'sql-template-tag'
 import { removeTenants } from '#operations/trial/remove-tenants.ts'
 import { audit, type By } from '#platform/audit/audit.ts'
 import { inSnapshot, type Move, type MovingCell } from './cell-session.ts'
@@ -19,15 +20,12 @@ const ADMISSIONS_WAIT_MS = 5_000
  */
 export async function copyLateRequestIds(move: Move, shapes: Shapes): Promise<void> {
   const { db } = move.source
-  const [closed] = await db.query<{ horizon: string }>({
-    text: 'select pg_snapshot_xmax(pg_current_snapshot())::text as horizon',
-  })
+  const [closed] = await db.query<{ horizon: string }>(sql`
+    select pg_snapshot_xmax(pg_current_snapshot())::text as horizon`)
   const until = performance.now() + ADMISSIONS_WAIT_MS
   for (;;) {
-    const [now] = await db.query<{ isOver: boolean }>({
-      text: 'select pg_snapshot_xmin(pg_current_snapshot()) >= $1::text::xid8 as is_over',
-      values: [closed!.horizon],
-    })
+    const [now] = await db.query<{ isOver: boolean }>(sql`
+      select pg_snapshot_xmin(pg_current_snapshot()) >= ${closed!.horizon}::text::xid8 as is_over`)
     if (now!.isOver || performance.now() > until) break
     await delay(POLL_MS)
   }
@@ -46,10 +44,9 @@ export async function removeTenant(cell: MovingCell, tenantId: string): Promise<
  */
 export async function abortMove({ ids, by }: { ids: Ids; by: By }, move: Move): Promise<void> {
   const { source, target, tenantId, moveId } = move
-  const [ended] = await source.db.query({
-    text: `delete from tenant_moves where tenant_id = $1 and move_id = $2 and state not in ('SWITCHED', 'DONE') returning 1`,
-    values: [tenantId, moveId],
-  })
+  const [ended] = await source.db.query(sql`
+    delete from tenant_moves
+    where tenant_id = ${tenantId} and move_id = ${moveId} and state not in ('SWITCHED', 'DONE') returning 1`)
   // If the source has no row, an earlier abort was interrupted at this point.
   if (!ended && (await findMove(source.db, tenantId))) {
     throw new Refusal(

@@ -1,6 +1,7 @@
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
+import sql from 'sql-template-tag'
 import { type AuditEntry, audit, type By } from '#platform/audit/audit.ts'
 import type { CellNode } from '../cells-file.ts'
 import { inCell, type Move, type MovingCell } from './cell-session.ts'
@@ -103,11 +104,9 @@ function entering({ tenantId, moveId }: Move, state: MoveState) {
 
 /** How long loops are kept from starting new work for the tenant. Work in progress continues. */
 export async function holdWork({ source, tenantId }: Move, forMs: number): Promise<void> {
-  await source.db.query({
-    text: `update tenant_moves set held_until = clock_timestamp() + $2 * interval '1 millisecond'
-           where tenant_id = $1`,
-    values: [tenantId, forMs],
-  })
+  await source.db.query(sql`
+    update tenant_moves set held_until = clock_timestamp() + ${forMs} * interval '1 millisecond'
+    where tenant_id = ${tenantId}`)
 }
 
 /** How long the mover waits for transactions that are writing the tenant's rows. */
@@ -120,12 +119,10 @@ const WRITERS_WAIT_MS = 1_000
 export async function setFence({ source, tenantId }: Move, forMs: number): Promise<void> {
   await inCell(source, tenantId, async (tx) => {
     tx.send({ text: `set local lock_timeout = ${WRITERS_WAIT_MS}` })
-    tx.send({
-      text: `update tenant_moves set state = 'FENCED', updated_at = clock_timestamp(),
-               fenced_until = clock_timestamp() + $2 * interval '1 millisecond'
-             where tenant_id = $1`,
-      values: [tenantId, forMs],
-    })
+    tx.send(sql`
+      update tenant_moves set state = 'FENCED', updated_at = clock_timestamp(),
+        fenced_until = clock_timestamp() + ${forMs} * interval '1 millisecond'
+      where tenant_id = ${tenantId}`)
     sendNewVersion(tx, tenantId)
     // The guards do not note the mover's own writes, so this notes the new version.
     tx.send({
@@ -138,12 +135,10 @@ export async function setFence({ source, tenantId }: Move, forMs: number): Promi
 
 /** Lifts the fence: the source and its loops serve the tenant again. */
 export async function liftFence({ source, tenantId }: Move): Promise<void> {
-  await source.db.query({
-    text: `update tenant_moves set state = 'COPYING', updated_at = clock_timestamp(),
-             fenced_until = '-infinity', held_until = '-infinity'
-           where tenant_id = $1 and state in ('COPYING', 'FENCED', 'VERIFIED')`,
-    values: [tenantId],
-  })
+  await source.db.query(sql`
+    update tenant_moves set state = 'COPYING', updated_at = clock_timestamp(),
+      fenced_until = '-infinity', held_until = '-infinity'
+    where tenant_id = ${tenantId} and state in ('COPYING', 'FENCED', 'VERIFIED')`)
 }
 
 /** How long closing waits for a lock, at the end of the fence. The source must not close later than that. */
@@ -184,12 +179,10 @@ export async function openTarget(
   { tenantId, moveId }: Pick<Move, 'tenantId' | 'moveId'>,
 ): Promise<boolean> {
   return inCell(target, tenantId, async (tx) => {
-    const opened = await tx.query({
-      text: `update tenant_moves set state = 'SWITCHED', fenced_until = '-infinity', held_until = '-infinity',
-               updated_at = clock_timestamp()
-             where tenant_id = $1 and move_id = $2 and direction = 'IN' and state = 'VERIFIED' returning 1`,
-      values: [tenantId, moveId],
-    })
+    const opened = await tx.query(sql`
+      update tenant_moves set state = 'SWITCHED', fenced_until = '-infinity', held_until = '-infinity',
+        updated_at = clock_timestamp()
+      where tenant_id = ${tenantId} and move_id = ${moveId} and direction = 'IN' and state = 'VERIFIED' returning 1`)
     if (opened.length > 0) sendNewVersion(tx, tenantId)
     return opened.length > 0
   })

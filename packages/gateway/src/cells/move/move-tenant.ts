@@ -1,6 +1,7 @@
 import { createPartitions } from '@dealer-esim/lib/postgres/partitions.ts'
 import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
+import sql from 'sql-template-tag'
 import type { By } from '#platform/audit/audit.ts'
 import { PARTITIONED } from '#platform/retention/retention-table.ts'
 import { bringLedgerKeys } from '#wallet/books/bring-keys.ts'
@@ -129,13 +130,11 @@ const HOUR_MS = 3_600_000
 
 /** Creates the partitions for old rows that the source has and the target lacks. */
 async function createPartitionsOf({ source, target }: Move): Promise<void> {
-  const oldest = await source.db.query<{ table: string; hour: number }>({
-    text: `select p.relname as table, min(substring(c.relname from '_([0-9]+)$')::int) as hour
-           from pg_inherits i join pg_class c on c.oid = i.inhrelid join pg_class p on p.oid = i.inhparent
-           where p.relnamespace = current_schema()::regnamespace and p.relname = any ($1)
-           group by 1`,
-    values: [PARTITIONED.map(({ table }) => table)],
-  })
+  const oldest = await source.db.query<{ table: string; hour: number }>(sql`
+    select p.relname as table, min(substring(c.relname from '_([0-9]+)$')::int) as hour
+    from pg_inherits i join pg_class c on c.oid = i.inhrelid join pg_class p on p.oid = i.inhparent
+    where p.relnamespace = current_schema()::regnamespace and p.relname = any (${PARTITIONED.map(({ table }) => table)})
+    group by 1`)
   for (const { table, hour } of oldest) {
     const partitioned = PARTITIONED.find((each) => each.table === table)!
     // The move needs these partitions. Creating them here makes it fail early, not while copying rows, if a backup is being

@@ -1,4 +1,5 @@
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import sql from 'sql-template-tag'
 
 /** The columns of a table, as the database describes them. */
 export interface TableShape {
@@ -18,18 +19,16 @@ export async function describeTables(db: Db, tables: readonly string[]): Promise
     type: string
     keyPosition: number | null
     references: string[]
-  }>({
-    text: `select c.relname as table, a.attname as name, format_type(a.atttypid, a.atttypmod) as type,
-                  array_position(k.conkey, a.attnum) as key_position,
-                  array(select distinct r.relname::text from pg_constraint f join pg_class r on r.oid = f.confrelid
-                        where f.contype = 'f' and f.conrelid = c.oid) as "references"
-           from pg_class c
-           join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
-           join pg_constraint k on k.conrelid = c.oid and k.contype = 'p'
-           where c.relnamespace = current_schema()::regnamespace and c.relname = any ($1)
-           order by c.relname, a.attnum`,
-    values: [tables],
-  })
+  }>(sql`
+    select c.relname as table, a.attname as name, format_type(a.atttypid, a.atttypmod) as type,
+           array_position(k.conkey, a.attnum) as key_position,
+           array(select distinct r.relname::text from pg_constraint f join pg_class r on r.oid = f.confrelid
+                 where f.contype = 'f' and f.conrelid = c.oid) as "references"
+    from pg_class c
+    join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
+    join pg_constraint k on k.conrelid = c.oid and k.contype = 'p'
+    where c.relnamespace = current_schema()::regnamespace and c.relname = any (${tables})
+    order by c.relname, a.attnum`)
   return tables.map((table) => {
     const columns = rows.filter((row) => row.table === table)
     const key = columns

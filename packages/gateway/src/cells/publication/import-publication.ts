@@ -1,5 +1,6 @@
 import { joinTransaction, type Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
+import sql from 'sql-template-tag'
 import { beginChange } from '#catalogue/catalogue-version.ts'
 import type { PackageDocument } from '#catalogue/packages/package-document.ts'
 import { type ChangeDeps, putPackages, setOnSale } from '#catalogue/packages/put-packages.ts'
@@ -142,10 +143,8 @@ async function checkHead(tx: Tx, head: PublicationHead, { cell, allowOlder }: Im
       'OWN_PUBLICATION',
       `This publication comes from this cell, ${cell}. Import it into the other cells.`,
     )
-  const [row] = await tx.query<{ publishedAt: Date }>({
-    text: 'select published_at from cell_imports where cell_name = $1 for update',
-    values: [head.cell],
-  })
+  const [row] = await tx.query<{ publishedAt: Date }>(sql`
+    select published_at from cell_imports where cell_name = ${head.cell} for update`)
   if (allowOlder || row === undefined || row.publishedAt.getTime() <= Date.parse(head.publishedAt)) return
   const message = `This file from ${head.cell} was published at ${head.publishedAt}, but a later one has already been imported. Publish again, or import this file with --allow-older.`
   throw new Refusal(409, 'OLDER_PUBLICATION', message)
@@ -196,10 +195,9 @@ async function claimForRules(tx: Tx, batch: readonly PackageEntry[]): Promise<vo
 }
 
 async function importRate(deps: ChangeDeps, { costCurrency, saleCurrency, ...value }: PublishedRate, by: By) {
-  const [known] = await deps.db.query<{ rate: bigint; ratedAt: Date }>({
-    text: 'select rate, rated_at from exchange_rates where cost_currency = $1 and sale_currency = $2',
-    values: [costCurrency, saleCurrency],
-  })
+  const [known] = await deps.db.query<{ rate: bigint; ratedAt: Date }>(sql`
+    select rate, rated_at from exchange_rates
+    where cost_currency = ${costCurrency} and sale_currency = ${saleCurrency}`)
   const ratedAt = new Date(value.ratedAt)
   if (known && Number(known.rate) === value.rate && known.ratedAt.getTime() === ratedAt.getTime()) return
   await setRate(deps, { costCurrency, saleCurrency }, { rate: BigInt(value.rate), ratedAt }, by)
@@ -215,9 +213,7 @@ async function importSaleRule(tx: Tx, deps: ChangeDeps, { ruleName, rule, applie
 }
 
 async function listOthersOnSale(tx: Tx, codes: ReadonlySet<string>): Promise<string[]> {
-  const rows = await tx.query<{ packageCode: string }>({
-    text: `select package_code from packages where on_sale order by 1`,
-  })
+  const rows = await tx.query<{ packageCode: string }>(sql`select package_code from packages where on_sale order by 1`)
   return rows.map(({ packageCode }) => packageCode).filter((code) => !codes.has(code))
 }
 

@@ -1,4 +1,5 @@
 import { type Db, joinTransaction, type Tx } from '@dealer-esim/lib/postgres/db.ts'
+import sql from 'sql-template-tag'
 import { listDocumentBatches } from '#catalogue/packages/read-packages.ts'
 import { parsePercent } from '#catalogue/prices/percent.ts'
 import { listPlans, type PlanDetails } from '#catalogue/prices/price-plans.ts'
@@ -49,16 +50,13 @@ export function publishCatalogue(
 }
 
 async function readHead(tx: Tx, cell: string) {
-  const [row] = await tx.query<{ version: bigint; now: Date }>({
-    text: 'select version, now() as now from catalogue_version',
-  })
+  const [row] = await tx.query<{ version: bigint; now: Date }>(sql`select version, now() as now from catalogue_version`)
   return { format: FORMAT, cell, publishedAt: row!.now.toISOString(), catalogueVersion: Number(row!.version) } as const
 }
 
 function listSaleRules(tx: Tx): Promise<PublishedSaleRule[]> {
-  return tx.query<PublishedSaleRule>({
-    text: 'select rule_name, definition as rule, applied from sale_rules order by position, rule_name',
-  })
+  return tx.query<PublishedSaleRule>(sql`
+    select rule_name, definition as rule, applied from sale_rules order by position, rule_name`)
 }
 
 /** Leaves out expired rules, which no importing cell would accept. */
@@ -79,9 +77,7 @@ function publishedPlan({ planName, displayName, rules }: PlanDetails, now: numbe
 }
 
 async function findOwners(tx: Tx, codes: readonly string[]) {
-  const rows = await tx.query<{ packageCode: string; ruleName: string; offSaleByRule: boolean }>({
-    text: 'select package_code, rule_name, off_sale_by_rule from rule_packages where package_code = any ($1)',
-    values: [codes],
-  })
+  const rows = await tx.query<{ packageCode: string; ruleName: string; offSaleByRule: boolean }>(sql`
+    select package_code, rule_name, off_sale_by_rule from rule_packages where package_code = any (${codes})`)
   return new Map(rows.map(({ packageCode, ...owner }) => [packageCode, owner]))
 }

@@ -1,6 +1,7 @@
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { type LoopDeps, type Running, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
+import sql from 'sql-template-tag'
 import { createAlert } from '#alerts/create-alert.ts'
 import type { Config } from '#platform/config/config.ts'
 
@@ -48,11 +49,9 @@ export interface LastBackup {
 }
 
 export async function findLastBackup(db: Pick<Db, 'query'>): Promise<LastBackup | undefined> {
-  const [row] = await db.query<LastBackup>({
-    text: `select file, started_at, started_at < now() - $1 * interval '1 hour' as is_stale from backups
-           order by finished_at desc limit 1`,
-    values: [STALE_HOURS],
-  })
+  const [row] = await db.query<LastBackup>(sql`
+    select file, started_at, started_at < now() - ${STALE_HOURS} * interval '1 hour' as is_stale from backups
+    order by finished_at desc limit 1`)
   return row
 }
 

@@ -1,4 +1,5 @@
 import { findPublicAddress } from '@dealer-esim/lib/outbound/resolve.ts'
+import sql from 'sql-template-tag'
 import {
   decryptLinkKey,
   findDeployment,
@@ -11,10 +12,9 @@ import type { DatabaseCheckInput, Finding, Findings } from './finding.ts'
 
 /** Requests of dealers who moved are forwarded over HTTP, so the other cell's nodes must be in a private network. */
 async function checkForwarding(db: DatabaseCheckInput['db'], findings: Findings): Promise<Finding[]> {
-  const nodes = await db.query<{ cell: string; host: string }>({
-    text: `select distinct other_cell as cell, node ->> 'host' as host
-           from tenant_moves cross join lateral jsonb_array_elements(other_nodes) node order by 1, 2`,
-  })
+  const nodes = await db.query<{ cell: string; host: string }>(sql`
+    select distinct other_cell as cell, node ->> 'host' as host
+    from tenant_moves cross join lateral jsonb_array_elements(other_nodes) node order by 1, 2`)
   const found = await Promise.all(
     nodes.map(async ({ cell, host }) => {
       const address = await findPublicAddress(host)

@@ -3,6 +3,7 @@ import type { Cipher } from '@dealer-esim/lib/crypto.ts'
 import { systemIds } from '@dealer-esim/lib/ids.ts'
 import { StartRefused } from '@dealer-esim/lib/process/start-stop.ts'
 import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
+import sql from 'sql-template-tag'
 import { decryptLinkKey, findDeployment } from '#platform/deployment/ensure-deployment.ts'
 import { listSuppliers, type SupplierSummary } from '#suppliers/manage-suppliers.ts'
 import { testSupplier } from '#suppliers/state/test-supplier.ts'
@@ -86,10 +87,9 @@ function warnOfSenders(name: string, suppliers: Suppliers, findings: Findings): 
 }
 
 async function packagesWithoutSupplier({ db }: DatabaseCheckInput, findings: Findings): Promise<Finding[]> {
-  const [row] = await db.query<{ count: number; example: string | null }>({
-    text: `select count(*)::int as count, min(package_code) as example from packages p
-           where on_sale and not exists (select from package_suppliers s where s.package_code = p.package_code)`,
-  })
+  const [row] = await db.query<{ count: number; example: string | null }>(sql`
+    select count(*)::int as count, min(package_code) as example from packages p
+    where on_sale and not exists (select from package_suppliers s where s.package_code = p.package_code)`)
   const { count, example } = row!
   if (count === 0) return []
   const which = count === 1 ? `${example} is` : `${count} packages are`
@@ -104,11 +104,10 @@ async function packagesWithoutSupplier({ db }: DatabaseCheckInput, findings: Fin
 }
 
 async function packagesOfMissingSupplier({ db }: DatabaseCheckInput, findings: Findings): Promise<Finding[]> {
-  const [row] = await db.query<{ count: number; example: string; supplier: string }>({
-    text: `select count(distinct package_code)::int as count, (min(array[package_code, supplier]))[1] as example,
-             (min(array[package_code, supplier]))[2] as supplier
-           from package_suppliers s where not exists (select from suppliers x where x.supplier = s.supplier)`,
-  })
+  const [row] = await db.query<{ count: number; example: string; supplier: string }>(sql`
+    select count(distinct package_code)::int as count, (min(array[package_code, supplier]))[1] as example,
+      (min(array[package_code, supplier]))[2] as supplier
+    from package_suppliers s where not exists (select from suppliers x where x.supplier = s.supplier)`)
   const { count, example, supplier } = row!
   if (count === 0) return []
   const problem =

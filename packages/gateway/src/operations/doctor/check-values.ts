@@ -3,6 +3,7 @@ import { type Cipher, DecryptionFailed } from '@dealer-esim/lib/crypto.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { shortList } from '@dealer-esim/lib/refusal.ts'
 import { supplierOwner } from '@dealer-esim/wholesalers/supplier.ts'
+import sql from 'sql-template-tag'
 import type { StockSecrets } from '#stock/stock.ts'
 import type { DatabaseCheckInput, Finding, Findings } from './finding.ts'
 
@@ -23,11 +24,10 @@ export async function checkValues({ db, cipher }: DatabaseCheckInput, findings: 
 const SHOWN_MAX = 5
 
 async function damagedNames(db: Db): Promise<string[]> {
-  const rows = await db.query<{ packageCode: string }>({
-    text: `select package_code from packages
-           where position(chr(65533) in concat_ws(' ', name, description, speed, fup_policy)) > 0
-           order by package_code`,
-  })
+  const rows = await db.query<{ packageCode: string }>(sql`
+    select package_code from packages
+    where position(chr(65533) in concat_ws(' ', name, description, speed, fup_policy)) > 0
+    order by package_code`)
   if (rows.length === 0) return []
   const codes = shortList(
     rows.map((row) => row.packageCode),
@@ -39,21 +39,20 @@ async function damagedNames(db: Db): Promise<string[]> {
 }
 
 async function unknownCurrencies(db: Db): Promise<string[]> {
-  const rows = await db.query<{ place: string; currencyCode: string; example: string }>({
-    text: `select 'the list price of package' as place, currency_code, min(package_code) as example
-           from list_prices where not removed group by currency_code
-           union all
-           select 'a cost of package', cost_currency, min(package_code)
-           from package_suppliers where cost_currency is not null group by cost_currency
-           union all
-           select 'a fixed price of plan', currency_code, min(plan_name)
-           from price_plan_rules where not removed and currency_code <> '' group by currency_code
-           union all
-           select 'the exchange rate', c.currency_code, min(cost_currency || ' to ' || sale_currency)
-           from exchange_rates cross join lateral (values (cost_currency), (sale_currency)) c(currency_code)
-           group by c.currency_code
-           order by 1, 2`,
-  })
+  const rows = await db.query<{ place: string; currencyCode: string; example: string }>(sql`
+    select 'the list price of package' as place, currency_code, min(package_code) as example
+    from list_prices where not removed group by currency_code
+    union all
+    select 'a cost of package', cost_currency, min(package_code)
+    from package_suppliers where cost_currency is not null group by cost_currency
+    union all
+    select 'a fixed price of plan', currency_code, min(plan_name)
+    from price_plan_rules where not removed and currency_code <> '' group by currency_code
+    union all
+    select 'the exchange rate', c.currency_code, min(cost_currency || ' to ' || sale_currency)
+    from exchange_rates cross join lateral (values (cost_currency), (sale_currency)) c(currency_code)
+    group by c.currency_code
+    order by 1, 2`)
   return rows
     .filter(({ currencyCode }) => !isCurrency(currencyCode))
     .map(
@@ -63,11 +62,10 @@ async function unknownCurrencies(db: Db): Promise<string[]> {
 }
 
 async function fractions(db: Db): Promise<string[]> {
-  const rows = await db.query<{ currencyCode: string; packages: bigint; example: string }>({
-    text: `select currency_code, count(*) as packages, min(package_code) as example from list_prices
-           where not removed and (price % 10000 <> 0 or coalesce(retail_price, 0) % 10000 <> 0)
-           group by currency_code order by 1`,
-  })
+  const rows = await db.query<{ currencyCode: string; packages: bigint; example: string }>(sql`
+    select currency_code, count(*) as packages, min(package_code) as example from list_prices
+    where not removed and (price % 10000 <> 0 or coalesce(retail_price, 0) % 10000 <> 0)
+    group by currency_code order by 1`)
   return rows
     .filter(({ currencyCode }) => hasNoMinorUnit(currencyCode))
     .map(

@@ -5,6 +5,7 @@ import { createDb, type Db } from '@dealer-esim/lib/postgres/db.ts'
 import { StartRefused } from '@dealer-esim/lib/process/start-stop.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
+import sql from 'sql-template-tag'
 import { audit, type By, SYSTEM } from '#platform/audit/audit.ts'
 import type { Config } from '#platform/config/config.ts'
 import { ensureDeployment, findDeployment } from '#platform/deployment/ensure-deployment.ts'
@@ -52,10 +53,8 @@ export async function beginRecovery(
       throw new Refusal(409, 'GATEWAY_RUNS', message)
     }
     const restoreId = ids.uuid()
-    tx.send({
-      text: `insert into restores (restore_id, backup_started_at, restored_at) values ($1, $2, now())`,
-      values: [restoreId, since],
-    })
+    tx.send(sql`
+      insert into restores (restore_id, backup_started_at, restored_at) values (${restoreId}, ${since}, now())`)
     tx.send({ text: RECORD_LEDGER_RESTORE, values: [restoreId] })
     for (const text of SIGN_OUT) tx.send({ text })
     audit(tx, ids, { tenantId: null, ...by, action: 'recovery.start', after: { since } })

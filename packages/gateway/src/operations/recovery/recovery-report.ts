@@ -1,6 +1,7 @@
 import { type EsimAction, orderNoOf } from '@dealer-esim/contract'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import type { Supplier } from '@dealer-esim/wholesalers/supplier.ts'
+import sql from 'sql-template-tag'
 import { IS_OPEN, IS_OPERATORS } from '#orders/esim-action.ts'
 import { isInRecovery } from '#platform/held-tenants.ts'
 import { type HeldBatch, listHeldBatches } from '#stock/held-codes.ts'
@@ -112,9 +113,8 @@ export async function getRecoveryReport({ db, suppliers }: ReportDeps): Promise<
 async function listSuppliers(deps: ReportDeps): Promise<RecoverySupplier[]> {
   const notCompared = new Set(await listNotCompared(deps))
   const ranges = await deps.db.query<{ supplier: string }>({ text: 'select distinct supplier from es2plus_ranges' })
-  const checks = await deps.db.query<{ supplier: string; unreadable: number }>({
-    text: 'select supplier, unreadable from supplier_list_checks where unreadable > 0',
-  })
+  const checks = await deps.db.query<{ supplier: string; unreadable: number }>(sql`
+    select supplier, unreadable from supplier_list_checks where unreadable > 0`)
   const settled = await deps.db.query<{ supplier: string; evidence: string }>({
     text: `select s.supplier, max(s.evidence) as evidence from settled_suppliers s join restores r using (restore_id)
            where r.recovering group by s.supplier having count(*) = (select count(*) from restores where recovering)`,

@@ -3,6 +3,7 @@ import type { Ids } from '@dealer-esim/lib/ids.ts'
 import { joinTransaction, type Tx } from '@dealer-esim/lib/postgres/db.ts'
 import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
 import { notFound, Refusal, shortList } from '@dealer-esim/lib/refusal.ts'
+import sql from 'sql-template-tag'
 import type { Topic } from '#deps.ts'
 import { IS_OPEN, IS_OPERATORS } from '#orders/esim-action.ts'
 import { parseEvidence } from '#orders/justification.ts'
@@ -84,10 +85,9 @@ export async function endWithoutSales(deps: ReleaseDeps, evidence: string, by: B
 /** @returns the time of the only restore, which nothing else ends meanwhile. @throws Refusal if something may have been sold */
 async function requireNoSales(tx: Tx): Promise<Date> {
   await getRecovery(tx)
-  const [restore, ...others] = await tx.query<{ restoredAt: Date; hasReleased: boolean }>({
-    text: `select restored_at, exists (select from recovered_tenants t where t.restore_id = r.restore_id) as has_released
-           from restores r where recovering for update`,
-  })
+  const [restore, ...others] = await tx.query<{ restoredAt: Date; hasReleased: boolean }>(sql`
+    select restored_at, exists (select from recovered_tenants t where t.restore_id = r.restore_id) as has_released
+    from restores r where recovering for update`)
   const instead =
     'Say what was sold of each batch (recovery stock), then end the recovery with recovery release --all. Nothing was changed.'
   if (others.length > 0) {
@@ -111,18 +111,14 @@ async function listKnownSales(tx: Tx, restoredAt: Date): Promise<string[]> {
   const esims = await tx.query<{ supplier: string; iccids: string[] }>({
     text: `select supplier, array_agg(iccid order by iccid) as iccids from unclaimed_esims where ${FOUND_IN_RECOVERY} group by 1 order by 1`,
   })
-  const transactions = await tx.query<{ clientName: string; state: string; ids: string[] }>({
-    text: `select t.tenant_name as client_name, r.state, array_agg(r.transaction_id order by r.transaction_id) as ids
-           from restored_transactions r join tenants t using (tenant_id)
-           where greatest(r.seen_at, r.decided_at) >= $1 and (r.state = 'SOLD' or r.state = 'IN_DOUBT' and r.listed)
-           group by 1, 2 order by 1, 2`,
-    values: [restoredAt],
-  })
-  const codes = await tx.query<{ supplier: string; iccids: string[] }>({
-    text: `select supplier, array_agg(iccid order by iccid) as iccids from stock_codes
-           where reserved_at >= $1 and starts_with(key, $2) group by 1 order by 1`,
-    values: [restoredAt, SOLD_BEFORE_RESTORE],
-  })
+  const transactions = await tx.query<{ clientName: string; state: string; ids: string[] }>(sql`
+    select t.tenant_name as client_name, r.state, array_agg(r.transaction_id order by r.transaction_id) as ids
+    from restored_transactions r join tenants t using (tenant_id)
+    where greatest(r.seen_at, r.decided_at) >= ${restoredAt} and (r.state = 'SOLD' or r.state = 'IN_DOUBT' and r.listed)
+    group by 1, 2 order by 1, 2`)
+  const codes = await tx.query<{ supplier: string; iccids: string[] }>(sql`
+    select supplier, array_agg(iccid order by iccid) as iccids from stock_codes
+    where reserved_at >= ${restoredAt} and starts_with(key, ${SOLD_BEFORE_RESTORE}) group by 1 order by 1`)
   return [
     ...esims.map(({ supplier, iccids }) => `${supplier} has sold ${shortList(iccids, NAMED_MAX)}, which no order has.`),
     ...transactions.map(({ clientName, state, ids }) =>

@@ -1,5 +1,6 @@
 import { orderNoOf } from '@dealer-esim/contract'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
+import sql from 'sql-template-tag'
 import { subtractTenants } from '#sales/update-sales.ts'
 
 /**
@@ -30,10 +31,8 @@ export async function removeRows(
 }
 
 async function removeSandboxRecords(tx: Tx, tenantIds: readonly string[]): Promise<void> {
-  const items = await tx.query<{ orderId: string; itemNo: number }>({
-    text: 'select order_id, item_no from order_items where tenant_id = any ($1)',
-    values: [tenantIds],
-  })
+  const items = await tx.query<{ orderId: string; itemNo: number }>(sql`
+    select order_id, item_no from order_items where tenant_id = any (${tenantIds})`)
   const keys = items.map(({ orderId, itemNo }) => `${orderNoOf(orderId)}-${itemNo}`)
   tx.send({ text: 'delete from sandbox_issued where key = any ($1)', values: [keys] })
   tx.send({ text: 'delete from sandbox_actions where esim_key = any ($1)', values: [keys] })
@@ -44,15 +43,14 @@ async function removeSandboxRecords(tx: Tx, tenantIds: readonly string[]): Promi
  * parents.
  */
 async function tenantTables(tx: Tx): Promise<string[]> {
-  const tables = await tx.query<{ name: string; referenced: string[] }>({
-    text: `select c.relname as name,
-                  array(select distinct r.relname::text from pg_constraint f join pg_class r on r.oid = f.confrelid
-                        where f.contype = 'f' and f.conrelid = c.oid and r.oid <> c.oid) as referenced
-           from pg_class c
-           join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant_id' and not a.attisdropped
-           where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
-           order by c.relname`,
-  })
+  const tables = await tx.query<{ name: string; referenced: string[] }>(sql`
+    select c.relname as name,
+           array(select distinct r.relname::text from pg_constraint f join pg_class r on r.oid = f.confrelid
+                 where f.contype = 'f' and f.conrelid = c.oid and r.oid <> c.oid) as referenced
+    from pg_class c
+    join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant_id' and not a.attisdropped
+    where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+    order by c.relname`)
   const ordered: string[] = []
   let left = tables
   while (left.length > 0) {

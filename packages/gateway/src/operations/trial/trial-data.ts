@@ -1,5 +1,6 @@
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
+import sql from 'sql-template-tag'
 import type { Deps } from '#deps.ts'
 import { audit, type By, SYSTEM } from '#platform/audit/audit.ts'
 import { createTenant } from '#tenants/create-tenant.ts'
@@ -69,10 +70,8 @@ export async function startTrialData(deps: TrialDeps, by: By): Promise<{ filled:
     const { tenantId } = await createTenant(deps, dealer, SYSTEM)
     await deps.db.tx(async (tx) => {
       tx.send({ text: 'insert into trial_dealers (tenant_id) values ($1)', values: [tenantId] })
-      tx.send({
-        text: `update tenants set created_at = now() - $2 * interval '1 week' where tenant_id = $1`,
-        values: [tenantId, WEEKS + 1],
-      })
+      tx.send(sql`
+        update tenants set created_at = now() - ${WEEKS + 1} * interval '1 week' where tenant_id = ${tenantId}`)
       if (dealer.callbackUrl === undefined) return
       // Its address does not exist, so it could not pass a health check.
       tx.send({
@@ -161,9 +160,8 @@ const TODAY = [
 
 /** Locks the dealer's row. @returns false if another call has done the step, or if the data was removed */
 async function finishStep(tx: Tx, tenantId: string, step: number): Promise<boolean> {
-  const rows = await tx.query({
-    text: 'update trial_dealers set steps_done = steps_done + 1 where tenant_id = $1 and steps_done = $2 returning 1',
-    values: [tenantId, step],
-  })
+  const rows = await tx.query(sql`
+    update trial_dealers set steps_done = steps_done + 1
+    where tenant_id = ${tenantId} and steps_done = ${step} returning 1`)
   return rows.length > 0
 }

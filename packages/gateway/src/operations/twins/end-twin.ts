@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { isContended } from '@dealer-esim/lib/postgres/errors.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
+import sql from 'sql-template-tag'
 import { lockWallet } from '#wallet/ledger/lock-wallets.ts'
 import { removeRows } from '../trial/remove-tenants.ts'
 
@@ -33,10 +34,7 @@ export async function endTwin(
         await lockWallet(tx, tenantId)
         if (await lockWork(tx, tenantId)) return false
         await removeRows(tx, [tenantId], what === 'DELETE' ? undefined : CREDENTIALS)
-        tx.send({
-          text: 'update tenant_keys set day_spent = 0, total_spent = 0 where tenant_id = $1',
-          values: [tenantId],
-        })
+        tx.send(sql`update tenant_keys set day_spent = 0, total_spent = 0 where tenant_id = ${tenantId}`)
         await andThen(tx)
         return true
       })

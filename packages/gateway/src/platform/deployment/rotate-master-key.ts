@@ -3,6 +3,7 @@ import type { Cipher } from '@dealer-esim/lib/crypto.ts'
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
+import sql from 'sql-template-tag'
 import { audit, type By, NIL_TENANT } from '../audit/audit.ts'
 import { ENCRYPTED_COLUMNS } from './encrypted-columns.ts'
 import { listPeers, type Peer, peersText, processesOf } from './peers.ts'
@@ -75,9 +76,8 @@ async function refuseOtherKeys({ db, cipher }: RotationDeps): Promise<void> {
 
 async function markStarted({ db, cipher, ids }: RotationDeps, by: By): Promise<void> {
   await db.tx(async (tx) => {
-    const [row] = await tx.query<{ from: string; to: string | null }>({
-      text: 'select master_key_fingerprint as from, rotating_to as to from deployment for update',
-    })
+    const [row] = await tx.query<{ from: string; to: string | null }>(sql`
+      select master_key_fingerprint as from, rotating_to as to from deployment for update`)
     const { from, to } = row!
     if (to === cipher.fingerprint) return
     const after = { fingerprint: cipher.fingerprint }
@@ -119,9 +119,8 @@ async function rewriteAll(deps: RotationDeps, onProgress: (progress: RotationPro
 
 async function saveRotation({ db, cipher, ids }: RotationDeps, rewritten: number, by: By): Promise<void> {
   await db.tx(async (tx) => {
-    const [row] = await tx.query<{ from: string; linkKey: Buffer }>({
-      text: 'select master_key_fingerprint as from, link_key from deployment for update',
-    })
+    const [row] = await tx.query<{ from: string; linkKey: Buffer }>(sql`
+      select master_key_fingerprint as from, link_key from deployment for update`)
     const linkKey = cipher.encrypt(cipher.decrypt(row!.linkKey, NIL_TENANT), NIL_TENANT)
     tx.send({
       text: `update deployment set link_key = $1, master_key_fingerprint = $2, rotating_to = null,
@@ -149,9 +148,8 @@ export interface KeyState {
 
 export async function getKeyState(db: Db, cipher: Cipher): Promise<KeyState> {
   const [rows, counts, connected] = await Promise.all([
-    db.query<{ fingerprint: string; rotatingTo: string | null }>({
-      text: 'select master_key_fingerprint as fingerprint, rotating_to from deployment',
-    }),
+    db.query<{ fingerprint: string; rotatingTo: string | null }>(sql`
+      select master_key_fingerprint as fingerprint, rotating_to from deployment`),
     Promise.all(ENCRYPTED_COLUMNS.map((column) => countOutdated({ db, cipher }, column))),
     listPeers(db),
   ])

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Fault } from '@dealer-esim/contract'
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { describeIncluded, includedIn } from '@dealer-esim/wholesalers/allowances.ts'
+import sql from 'sql-template-tag'
 import { mergePackage } from '#catalogue/packages/merge-packages.ts'
 import type { PackageDocument } from '#catalogue/packages/package-document.ts'
 import { findSlugOwners } from '#catalogue/packages/put-packages.ts'
@@ -165,16 +166,14 @@ async function readRules(
 }
 
 function readListedProducts(tx: Tx): Promise<OfferedProduct[]> {
-  return tx.query<OfferedProduct>({
-    text: `select supplier, product_code, name, package_type, countries, volume, is_day_pass, duration_days, cost,
-             currency_code, fup_policy, included
-           from supplier_products where is_listed order by supplier, product_code`,
-  })
+  return tx.query<OfferedProduct>(sql`
+    select supplier, product_code, name, package_type, countries, volume, is_day_pass, duration_days, cost,
+      currency_code, fup_policy, included
+    from supplier_products where is_listed order by supplier, product_code`)
 }
 
 async function readOwned(tx: Tx): Promise<Map<string, Owned>> {
-  const rows = await tx.query<Owned & { packageCode: string }>({
-    text: 'select package_code, rule_name, off_sale_by_rule from rule_packages',
-  })
+  const rows = await tx.query<Owned & { packageCode: string }>(sql`
+    select package_code, rule_name, off_sale_by_rule from rule_packages`)
   return new Map(rows.map(({ packageCode, ...owned }) => [packageCode, owned]))
 }

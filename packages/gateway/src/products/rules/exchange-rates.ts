@@ -1,5 +1,6 @@
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
+import sql from 'sql-template-tag'
 import { checkCurrency, invalidField } from '#catalogue/catalogue-checks.ts'
 import { audit, type By } from '#platform/audit/audit.ts'
 import { type Rates, rateKey } from './plan-packages.ts'
@@ -34,9 +35,8 @@ export function formatRate(rate: bigint): string {
 }
 
 export function listRates(db: Pick<Tx, 'query'>): Promise<ExchangeRate[]> {
-  return db.query<ExchangeRate>({
-    text: 'select cost_currency, sale_currency, rate, rated_at, updated_at from exchange_rates order by 1, 2',
-  })
+  return db.query<ExchangeRate>(sql`
+    select cost_currency, sale_currency, rate, rated_at, updated_at from exchange_rates order by 1, 2`)
 }
 
 export function ratesByPair(rates: readonly ExchangeRate[]): Rates {
@@ -58,10 +58,9 @@ export async function setRate(
   if (costCurrency === saleCurrency) throw invalidField('saleCurrency', 'A rate needs two different currencies.')
   await deps.db.tx(async (tx) => {
     if (value !== null) await checkDate(tx, value.ratedAt)
-    const [before] = await tx.query<Pick<ExchangeRate, 'rate' | 'ratedAt'>>({
-      text: `select rate, rated_at from exchange_rates where cost_currency = $1 and sale_currency = $2 for update`,
-      values: [costCurrency, saleCurrency],
-    })
+    const [before] = await tx.query<Pick<ExchangeRate, 'rate' | 'ratedAt'>>(sql`
+      select rate, rated_at from exchange_rates
+      where cost_currency = ${costCurrency} and sale_currency = ${saleCurrency} for update`)
     if (value === null && before === undefined) throw invalidField('costCurrency', 'There is no such rate.')
     tx.send(
       value === null
@@ -94,9 +93,7 @@ function shown({ rate, ratedAt }: Pick<ExchangeRate, 'rate' | 'ratedAt'>) {
 }
 
 async function checkDate(tx: Tx, ratedAt: Date): Promise<void> {
-  const [row] = await tx.query<{ isFuture: boolean }>({
-    text: `select $1::timestamptz > now() + interval '1 day' as is_future`,
-    values: [ratedAt],
-  })
+  const [row] = await tx.query<{ isFuture: boolean }>(sql`
+    select ${ratedAt}::timestamptz > now() + interval '1 day' as is_future`)
   if (row!.isFuture) throw invalidField('ratedAt', 'The date of a rate cannot be in the future.')
 }

@@ -1,6 +1,7 @@
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
+import sql from 'sql-template-tag'
 import { checkName } from '#catalogue/catalogue-checks.ts'
 import { audit, type By } from '#platform/audit/audit.ts'
 import { mergeRule, type SaleRule, type SaleRuleInput } from './sale-rule.ts'
@@ -24,12 +25,11 @@ const RULES_MAX = 500
 
 /** Lists the rules in the order of selecting products. */
 export function listRules(db: Pick<Db, 'query'>): Promise<RuleDetails[]> {
-  return db.query<RuleDetails>({
-    text: `select rule_name, definition as rule, updated_at,
-             coalesce(applied::jsonb = definition::jsonb, false) as is_applied,
-             (select count(*)::int from rule_packages p where p.rule_name = r.rule_name) as packages
-           from sale_rules r order by position, rule_name`,
-  })
+  return db.query<RuleDetails>(sql`
+    select rule_name, definition as rule, updated_at,
+      coalesce(applied::jsonb = definition::jsonb, false) as is_applied,
+      (select count(*)::int from rule_packages p where p.rule_name = r.rule_name) as packages
+    from sale_rules r order by position, rule_name`)
 }
 
 /** @throws Refusal if it does not exist */
@@ -50,12 +50,11 @@ export async function setRule(deps: RuleDeps, ruleName: string, input: SaleRuleI
     if (before === undefined) await checkCount(tx)
     const after = mergeRule(before, input)
     if (JSON.stringify(before) === JSON.stringify(after)) return
-    tx.send({
-      text: `insert into sale_rules (rule_name, position, definition, updated_at) values ($1, $2, $3, now())
-             on conflict (rule_name) do update
-             set position = excluded.position, definition = excluded.definition, updated_at = now()`,
-      values: [ruleName, after.position, JSON.stringify(after)],
-    })
+    tx.send(sql`
+      insert into sale_rules (rule_name, position, definition, updated_at)
+      values (${ruleName}, ${after.position}, ${JSON.stringify(after)}, now())
+      on conflict (rule_name) do update
+      set position = excluded.position, definition = excluded.definition, updated_at = now()`)
     const sides = { ...(before && { before }), after }
     audit(tx, deps.ids, { tenantId: null, ...by, action: 'rule.set', subject: ruleName, ...sides })
   })
@@ -88,10 +87,8 @@ export async function deleteRule(
  */
 export async function releasePackages(deps: RuleDeps, packageCodes: readonly string[], by: By): Promise<string[]> {
   return deps.db.tx(async (tx) => {
-    const rows = await tx.query<{ packageCode: string }>({
-      text: 'delete from rule_packages where package_code = any ($1) returning package_code',
-      values: [packageCodes],
-    })
+    const rows = await tx.query<{ packageCode: string }>(sql`
+      delete from rule_packages where package_code = any (${packageCodes}) returning package_code`)
     const released = rows.map(({ packageCode }) => packageCode).sort()
     if (released.length > 0) {
       audit(tx, deps.ids, { tenantId: null, ...by, action: 'rule.release', after: { packageCodes: released } })
@@ -101,10 +98,8 @@ export async function releasePackages(deps: RuleDeps, packageCodes: readonly str
 }
 
 async function findRule(tx: Tx, ruleName: string): Promise<SaleRule | undefined> {
-  const [row] = await tx.query<{ definition: SaleRule }>({
-    text: 'select definition from sale_rules where rule_name = $1 for update',
-    values: [ruleName],
-  })
+  const [row] = await tx.query<{ definition: SaleRule }>(sql`
+    select definition from sale_rules where rule_name = ${ruleName} for update`)
   return row?.definition
 }
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { formatMoney } from '@dealer-esim/contract'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
+import sql from 'sql-template-tag'
 import {
   differingMembers,
   listDifferences,
@@ -94,10 +95,9 @@ async function previewOf(tx: Tx, computed: ComputedChanges): Promise<Preview> {
     unselected: plan.unselected,
     skipped: plan.skipped,
     oldRates: await listOldRates(tx),
-    notRead: await tx.query<UnreadCatalogue>({
-      text: `select supplier, case when accepted_at is null then 'NEVER' else 'HELD' end as reason
-             from supplier_syncs where accepted_at is null or held_at is not null order by supplier`,
-    }),
+    notRead: await tx.query<UnreadCatalogue>(sql`
+      select supplier, case when accepted_at is null then 'NEVER' else 'HELD' end as reason
+      from supplier_syncs where accepted_at is null or held_at is not null order by supplier`),
     lines,
   }
 }

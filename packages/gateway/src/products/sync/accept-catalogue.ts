@@ -1,5 +1,6 @@
 import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
 import type { SupplierProduct } from '@dealer-esim/wholesalers/supplier.ts'
+import sql from 'sql-template-tag'
 import { audit, type By } from '#platform/audit/audit.ts'
 import type { CostsFollowed } from '../rules/follow-costs.ts'
 import { finishDone, followChanges, type SyncDeps } from './run-sync.ts'
@@ -16,10 +17,8 @@ export async function acceptCatalogue(
   by: By,
 ): Promise<ProductChanges & { listed: number; followed: CostsFollowed }> {
   const accepted = await deps.db.tx(async (tx) => {
-    const [row] = await tx.query<{ held: HeldProduct[] | null; heldAt: Date | null; message: string | null }>({
-      text: 'select held, held_at, message from supplier_syncs where supplier = $1 for no key update',
-      values: [supplier],
-    })
+    const [row] = await tx.query<{ held: HeldProduct[] | null; heldAt: Date | null; message: string | null }>(sql`
+      select held, held_at, message from supplier_syncs where supplier = ${supplier} for no key update`)
     if (row === undefined) throw notFound('catalogue of a supplier', supplier)
     if (row.held === null || row.heldAt?.getTime() !== heldAt.getTime()) throw notHeld(supplier, row.heldAt)
     const products = row.held.map(productOf)

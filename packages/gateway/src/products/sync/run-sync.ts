@@ -4,6 +4,7 @@ import { isFree } from '@dealer-esim/lib/leases.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
 import type { Supplier, SupplierProduct } from '@dealer-esim/wholesalers/supplier.ts'
+import sql from 'sql-template-tag'
 import { seeSupplier } from '#suppliers/state/see-supplier.ts'
 import { type CostsFollowed, followCosts, NOTHING_FOLLOWED } from '../rules/follow-costs.ts'
 import { type Doubt, findDoubts } from './check-catalogue.ts'
@@ -65,11 +66,9 @@ export async function claimSync(
 
 /** Returns a claim: the sync is due again immediately. */
 export async function releaseSync(db: Pick<Db, 'query'>, { supplier, leaseToken }: SyncClaim): Promise<void> {
-  await db.query({
-    text: `update supplier_syncs set lease_token = null, lease_until = null, due_at = now()
-           where supplier = $1 and lease_token = $2`,
-    values: [supplier, leaseToken],
-  })
+  await db.query(sql`
+    update supplier_syncs set lease_token = null, lease_until = null, due_at = now()
+    where supplier = ${supplier} and lease_token = ${leaseToken}`)
 }
 
 /**

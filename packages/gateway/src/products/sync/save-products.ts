@@ -1,6 +1,7 @@
 import { recordset } from '@dealer-esim/lib/postgres/columns.ts'
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import type { SupplierProduct } from '@dealer-esim/wholesalers/supplier.ts'
+import sql from 'sql-template-tag'
 import { isSameCost, isSameProduct } from './read-catalogue.ts'
 
 export interface ProductChanges {
@@ -14,12 +15,10 @@ type KnownProduct = SupplierProduct & { isListed: boolean }
 
 /** All products that a supplier has ever listed, by code. */
 export async function readProducts(tx: Pick<Tx, 'query'>, supplier: string): Promise<Map<string, KnownProduct>> {
-  const rows = await tx.query<KnownProduct>({
-    text: `select product_code, name, package_type, countries, volume, is_day_pass, duration_days, cost, currency_code,
-             fup_policy, included, is_listed
-           from supplier_products where supplier = $1`,
-    values: [supplier],
-  })
+  const rows = await tx.query<KnownProduct>(sql`
+    select product_code, name, package_type, countries, volume, is_day_pass, duration_days, cost, currency_code,
+      fup_policy, included, is_listed
+    from supplier_products where supplier = ${supplier}`)
   return new Map(rows.map((row) => [row.productCode, row]))
 }
 
@@ -46,11 +45,9 @@ export async function saveProducts(
   })
   for (const batch of inBatches(differing)) tx.send(upsertProducts(supplier, batch))
   if (removed.length > 0) {
-    tx.send({
-      text: `update supplier_products set is_listed = false, changed_at = now()
-             where supplier = $1 and product_code = any ($2)`,
-      values: [supplier, removed.map(({ productCode }) => productCode)],
-    })
+    tx.send(sql`
+      update supplier_products set is_listed = false, changed_at = now()
+      where supplier = ${supplier} and product_code = any (${removed.map(({ productCode }) => productCode)})`)
   }
   const costs = [
     ...repriced.map(({ productCode, cost, currencyCode }) => ({ productCode, cost, currencyCode })),

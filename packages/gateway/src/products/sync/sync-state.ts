@@ -3,6 +3,7 @@ import { isAhead, isFree, type TimesAhead } from '@dealer-esim/lib/leases.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
 import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
+import sql from 'sql-template-tag'
 import { audit, type By } from '#platform/audit/audit.ts'
 import type { Suppliers } from '#suppliers/supplier-registry.ts'
 
@@ -115,10 +116,8 @@ export async function setSyncInterval(
   }
   await deps.db.tx(async (tx) => {
     await ensureSync(tx, supplier)
-    const [before] = await tx.query<{ everyMinutes: number | null }>({
-      text: 'select every_minutes from supplier_syncs where supplier = $1 for no key update',
-      values: [supplier],
-    })
+    const [before] = await tx.query<{ everyMinutes: number | null }>(sql`
+      select every_minutes from supplier_syncs where supplier = ${supplier} for no key update`)
     if (before!.everyMinutes === everyMinutes) return
     tx.send({
       text: `update supplier_syncs set every_minutes = $2, due_at = ${nextDue('$2::integer')} where supplier = $1`,

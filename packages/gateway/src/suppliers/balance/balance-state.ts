@@ -2,6 +2,7 @@ import type { Ids } from '@dealer-esim/lib/ids.ts'
 import { isAhead, type TimesAhead } from '@dealer-esim/lib/leases.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
+import sql from 'sql-template-tag'
 import { audit, type By } from '#platform/audit/audit.ts'
 import type { Suppliers } from '../supplier-registry.ts'
 
@@ -70,17 +71,13 @@ export async function setAlertBelow(
   }
   await deps.db.tx(async (tx) => {
     await ensureBalance(tx, supplier)
-    const [before] = await tx.query<Pick<SupplierBalance, 'alertBelow'>>({
-      text: 'select alert_below from supplier_balances where supplier = $1 for no key update',
-      values: [supplier],
-    })
+    const [before] = await tx.query<Pick<SupplierBalance, 'alertBelow'>>(sql`
+      select alert_below from supplier_balances where supplier = ${supplier} for no key update`)
     if (before!.alertBelow === alertBelow) return
     // Due now, so that a balance already below the level is reported immediately.
-    tx.send({
-      text: `update supplier_balances set alert_below = $2, is_low = false, due_at = least(due_at, now())
-             where supplier = $1`,
-      values: [supplier, alertBelow],
-    })
+    tx.send(sql`
+      update supplier_balances set alert_below = ${alertBelow}, is_low = false, due_at = least(due_at, now())
+      where supplier = ${supplier}`)
     const asNumber = (level: bigint | null) => ({ alertBelow: level === null ? null : Number(level) })
     const sides = { before: asNumber(before!.alertBelow), after: asNumber(alertBelow) }
     audit(tx, deps.ids, { tenantId: null, ...by, action: 'supplier.alert_below', subject: supplier, ...sides })

@@ -3,6 +3,7 @@ import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
 import { shortList } from '@dealer-esim/lib/refusal.ts'
 import type { Outcome } from '@dealer-esim/wholesalers/supplier.ts'
+import sql from 'sql-template-tag'
 import { createAlert } from '#alerts/create-alert.ts'
 import { beginChange } from '#catalogue/catalogue-version.ts'
 import type { ConfiguredSupplier } from '../supplier-registry.ts'
@@ -41,10 +42,9 @@ export async function recordMoney(
   if (message !== undefined) return recordLack(deps, supplier.name, message)
   if (!gate.lacksMoney || !outcomes.some(isBought)) return
   await deps.db.tx(async (tx) => {
-    tx.send({
-      text: 'update supplier_balances set no_money_since = null where supplier = $1 and no_money_since is not null',
-      values: [supplier.name],
-    })
+    tx.send(sql`
+      update supplier_balances set no_money_since = null
+      where supplier = ${supplier.name} and no_money_since is not null`)
     makeOrdersDue(tx, supplier.name)
   })
   gate.lacksMoney = false
@@ -62,16 +62,14 @@ export function isBought({ kind }: Outcome): boolean {
 async function recordLack(deps: MoneyDeps, supplier: string, message: string): Promise<void> {
   const isNew = await deps.db.tx(async (tx) => {
     await ensureBalance(tx, supplier)
-    const [row] = await tx.query<{ isReported: boolean }>({
-      text: `with before as (
-               select supplier, no_money_alerted_at > now() - $2::interval as is_reported from supplier_balances
-               where supplier = $1 and no_money_since is null for no key update)
-             update supplier_balances b set no_money_since = now(), due_at = least(due_at, now()),
-               no_money_alerted_at = case when before.is_reported then no_money_alerted_at else now() end
-             from before where b.supplier = before.supplier
-             returning coalesce(before.is_reported, false) as is_reported`,
-      values: [supplier, ALERT_INTERVAL],
-    })
+    const [row] = await tx.query<{ isReported: boolean }>(sql`
+      with before as (
+        select supplier, no_money_alerted_at > now() - ${ALERT_INTERVAL}::interval as is_reported from supplier_balances
+        where supplier = ${supplier} and no_money_since is null for no key update)
+      update supplier_balances b set no_money_since = now(), due_at = least(due_at, now()),
+        no_money_alerted_at = case when before.is_reported then no_money_alerted_at else now() end
+      from before where b.supplier = before.supplier
+      returning coalesce(before.is_reported, false) as is_reported`)
     if (row === undefined) return false
     if (row.isReported) return true
     const offSale = await listUnsellable(tx, supplier)

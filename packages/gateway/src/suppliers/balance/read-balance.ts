@@ -7,6 +7,7 @@ import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
 import { withStorableMessage } from '@dealer-esim/wholesalers/stored-answer.ts'
 import type { BalanceOutcome, Supplier } from '@dealer-esim/wholesalers/supplier.ts'
+import sql from 'sql-template-tag'
 import { createAlert } from '#alerts/create-alert.ts'
 import { seeSupplier } from '../state/see-supplier.ts'
 import { READ_EVERY_MS } from './balance-state.ts'
@@ -128,11 +129,9 @@ async function saveBalance(
     values: [supplier, leaseToken, amount, currencyCode],
   })
   if (row === undefined) return false
-  tx.send({
-    text: `insert into supplier_balance_readings (supplier, read_at, amount, currency_code)
-           values ($1, now(), $2, $3) on conflict do nothing`,
-    values: [supplier, amount, currencyCode],
-  })
+  tx.send(sql`
+    insert into supplier_balance_readings (supplier, read_at, amount, currency_code)
+    values (${supplier}, now(), ${amount}, ${currencyCode}) on conflict do nothing`)
   if (row.hasMoneyAgain) makeOrdersDue(tx, supplier)
   if (row.wasLow || !row.isLow) return row.hasMoneyAgain
   createAlert(tx, ids, {

@@ -5,6 +5,7 @@ import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
 import { notFound } from '@dealer-esim/lib/refusal.ts'
 import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
 import { supplierOwner } from '@dealer-esim/wholesalers/supplier.ts'
+import sql from 'sql-template-tag'
 import { audit, type By } from '#platform/audit/audit.ts'
 import { maskedConfig, type SupplierType } from '../create-supplier.ts'
 import type { ExchangeSink, RecordedExchange } from './record-calls.ts'
@@ -39,18 +40,13 @@ export async function beginRecording(
   by: By,
 ): Promise<{ recording: Recording; isNew: boolean }> {
   const begun = await deps.db.tx(async (tx) => {
-    const [supplier] = await tx.query({
-      text: 'select from suppliers where supplier = $1 for no key update',
-      values: [name],
-    })
+    const [supplier] = await tx.query(sql`select from suppliers where supplier = ${name} for no key update`)
     if (supplier === undefined) throw notFound('supplier', name)
     const earlier = await findRecording(tx, name)
     if (earlier !== undefined) return { recording: earlier, isNew: false }
-    await tx.query({
-      text: `insert into supplier_recordings (supplier, recording_id, exchanges_max, ends_at, started_at)
-             values ($1, $2, $3, now() + $4 * interval '1 minute', now())`,
-      values: [name, deps.ids.uuid(), count, minutes],
-    })
+    await tx.query(sql`
+      insert into supplier_recordings (supplier, recording_id, exchanges_max, ends_at, started_at)
+      values (${name}, ${deps.ids.uuid()}, ${count}, now() + ${minutes} * interval '1 minute', now())`)
     audit(tx, deps.ids, {
       tenantId: null,
       ...by,
@@ -123,15 +119,11 @@ export async function readRecording(
   by: By,
 ): Promise<RecordingFile | undefined> {
   return deps.db.tx(async (tx) => {
-    const [row] = await tx.query<{ type: SupplierType; config: Buffer; startedAt: Date }>({
-      text: `select s.type, s.config, r.started_at from suppliers s join supplier_recordings r using (supplier)
-             where supplier = $1`,
-      values: [name],
-    })
-    const contents = await tx.query<{ content: Buffer }>({
-      text: 'select content from supplier_exchanges where supplier = $1 order by exchange_id',
-      values: [name],
-    })
+    const [row] = await tx.query<{ type: SupplierType; config: Buffer; startedAt: Date }>(sql`
+      select s.type, s.config, r.started_at from suppliers s join supplier_recordings r using (supplier)
+      where supplier = ${name}`)
+    const contents = await tx.query<{ content: Buffer }>(sql`
+      select content from supplier_exchanges where supplier = ${name} order by exchange_id`)
     if (row === undefined || contents.length === 0) return undefined
     const exchanges = contents.map(
       ({ content }): RecordedExchange => JSON.parse(deps.cipher.decrypt(content, supplierOwner(name)).toString()),

@@ -1,6 +1,7 @@
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Outbound, OutboundOutcome, OutboundRequest } from '@dealer-esim/lib/outbound/outbound.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import sql from 'sql-template-tag'
 import { createSupplier, SUPPLIER_TYPES, type SupplierType } from '../create-supplier.ts'
 import { LISTS, RECEIVE } from './record-calls.ts'
 import type { RedactedExchange } from './redact-recording.ts'
@@ -37,10 +38,8 @@ export async function* replayRecording(
   deps: ReplayDeps,
   { supplierType, config, exchanges }: RecordedCalls,
 ): AsyncGenerator<ReplayedCall> {
-  await deps.db.query({
-    text: `insert into suppliers (supplier, type, config) values ($1, $2, '') on conflict do nothing`,
-    values: [SUPPLIER, supplierType],
-  })
+  await deps.db.query(sql`
+    insert into suppliers (supplier, type, config) values (${SUPPLIER}, ${supplierType}, '') on conflict do nothing`)
   let left: RedactedExchange[] = []
   let unanswered: string[] = []
   const outbound: Outbound = {

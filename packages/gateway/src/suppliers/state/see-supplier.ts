@@ -1,4 +1,5 @@
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
+import sql from 'sql-template-tag'
 
 /** The columns of supplier_states that contain a state, all null if nothing has been seen. */
 export interface SeenColumns {
@@ -42,11 +43,9 @@ export async function seeSupplier(
   seen: Omit<Sighting, 'at'>,
   seenWith: SeenWith,
 ): Promise<SeenState | undefined> {
-  await tx.query({
-    text: `insert into supplier_states (supplier, settled_at, test_due_at)
-           select supplier, created_at, null from suppliers where supplier = $1 on conflict do nothing`,
-    values: [supplier],
-  })
+  await tx.query(sql`
+    insert into supplier_states (supplier, settled_at, test_due_at)
+    select supplier, created_at, null from suppliers where supplier = ${supplier} on conflict do nothing`)
   const [counts, value] =
     'settledAt' in seenWith
       ? ['settled_at::text = $2', seenWith.settledAt]

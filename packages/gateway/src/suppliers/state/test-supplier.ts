@@ -4,6 +4,7 @@ import { settlesWithin } from '@dealer-esim/lib/process/start-stop.ts'
 import { notFound } from '@dealer-esim/lib/refusal.ts'
 import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
 import { storableText } from '@dealer-esim/wholesalers/stored-answer.ts'
+import sql from 'sql-template-tag'
 import type { Suppliers } from '../supplier-registry.ts'
 import { seeSupplier, TEST_AGAIN, TEST_AGAIN_MS } from './see-supplier.ts'
 
@@ -21,11 +22,9 @@ const TEST_MAX_MS = 30_000
  * @throws Refusal if there is no such supplier
  */
 export async function testSupplier({ db, suppliers }: TestDeps, name: string): Promise<string | null> {
-  const [row] = await db.query<{ settledAt: string }>({
-    text: `select coalesce(t.settled_at, s.created_at)::text as settled_at
-           from suppliers s left join supplier_states t using (supplier) where s.supplier = $1`,
-    values: [name],
-  })
+  const [row] = await db.query<{ settledAt: string }>(sql`
+    select coalesce(t.settled_at, s.created_at)::text as settled_at
+    from suppliers s left join supplier_states t using (supplier) where s.supplier = ${name}`)
   if (row === undefined) throw notFound('usable supplier', name)
   await suppliers.refresh()
   const failure = await failureOf(suppliers, name)

@@ -2,6 +2,7 @@ import { formatMoney } from '@dealer-esim/contract'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import type { Supplier, SupplierProduct } from '@dealer-esim/wholesalers/supplier.ts'
+import sql from 'sql-template-tag'
 import { needsVerification, type SupplierType } from '../create-supplier.ts'
 import { findOpenVerification, findProduct, type Verification } from './verify-supplier.ts'
 
@@ -21,10 +22,8 @@ export async function findConfirmedProduct(
   }
   const open = await findOpenVerification(db, supplier.name)
   if (open !== undefined) return open
-  const [ours] = await db.query<{ productCode: string }>({
-    text: 'select product_code from package_suppliers where package_code = $1 and supplier = $2',
-    values: [buy, supplier.name],
-  })
+  const [ours] = await db.query<{ productCode: string }>(sql`
+    select product_code from package_suppliers where package_code = ${buy} and supplier = ${supplier.name}`)
   const product = await findProduct(supplier, ours?.productCode ?? buy)
   const price = formatMoney(product.cost)
   if (confirm === price) return product

@@ -14,6 +14,7 @@ import type {
   SupplierRequest,
 } from '@dealer-esim/wholesalers/supplier.ts'
 import { readableProducts } from '@dealer-esim/wholesalers/unreadable-entry.ts'
+import sql from 'sql-template-tag'
 import { audit, type By, NIL_TENANT } from '#platform/audit/audit.ts'
 import { type ExchangeSink, type RecordedExchange, recordCalls } from '../recording/record-calls.ts'
 import { redactExchanges } from '../recording/redact-recording.ts'
@@ -85,11 +86,9 @@ export async function findProduct(supplier: Supplier, productCode: string): Prom
 
 /** Finds a purchase with an unknown result, which is continued instead of making another purchase. */
 export async function findOpenVerification(db: Pick<Db, 'query'>, supplier: string): Promise<Verification | undefined> {
-  const [open] = await db.query<Verification>({
-    text: `select verification_id, order_id, product_code, cost, currency_code, reference
-           from supplier_verifications where supplier = $1 and state = 'OPEN'`,
-    values: [supplier],
-  })
+  const [open] = await db.query<Verification>(sql`
+    select verification_id, order_id, product_code, cost, currency_code, reference
+    from supplier_verifications where supplier = ${supplier} and state = 'OPEN'`)
   return open
 }
 
@@ -138,10 +137,9 @@ export async function verifySupplier(
   await deps.db.tx(async (tx) => {
     const state = isVerified ? 'VERIFIED' : 'DIFFERS'
     await save(tx, candidate, open, { state, reference, cancelled: cancelled.kind, charge })
-    tx.send({
-      text: 'update suppliers set verified_at = case when $2 then now() end, updated_at = now() where supplier = $1',
-      values: [supplier.name, isVerified],
-    })
+    tx.send(sql`
+      update suppliers set verified_at = case when ${isVerified} then now() end, updated_at = now()
+      where supplier = ${supplier.name}`)
     const after = { productCode, key: request.key, reference: reference ?? null, cancelled: cancelled.kind, charge }
     audit(tx, deps.ids, { tenantId: null, ...by, action: 'supplier.verify', subject: supplier.name, after })
   })
@@ -254,11 +252,9 @@ async function mayBeExecuted(
   { name, traits }: Supplier,
   { verificationId }: Verification,
 ): Promise<boolean> {
-  const running = await db.query({
-    text: `select from supplier_verifications where supplier = $1 and verification_id = $2
-             and started_at >= clock_timestamp() - $3 * interval '1 millisecond'`,
-    values: [name, verificationId, traits.timeoutMs + traits.graceMs],
-  })
+  const running = await db.query(sql`
+    select from supplier_verifications where supplier = ${name} and verification_id = ${verificationId}
+      and started_at >= clock_timestamp() - ${traits.timeoutMs + traits.graceMs} * interval '1 millisecond'`)
   return running.length > 0
 }
 

@@ -6,6 +6,7 @@ import {
 } from '@dealer-esim/contract'
 import { ApiError, tooManyRequests } from '@dealer-esim/lib/api-error.ts'
 import { isFree } from '@dealer-esim/lib/leases.ts'
+import sql from 'sql-template-tag'
 import { requireReleased } from '#platform/held-tenants.ts'
 import { findTenant } from '#tenants/tenant.ts'
 import { firstLineOf, logAttempts, loggedAttempt } from '../attempt-log.ts'
@@ -101,11 +102,10 @@ const LOCK_MS = EVENT_TIMEOUT_MS + 5_000
 async function lockCheck(deps: CheckDeps, tenantId: string, token: string): Promise<void> {
   const nowMs = deps.databaseClock.now()
   const taken = await deps.db.tx(async (tx) => {
-    tx.send({
-      text: `insert into webhook_checks (tenant_id, lease_token, lease_until, started_at) values ($1, $2, $3, '{}')
-             on conflict do nothing`,
-      values: [tenantId, token, new Date(0)],
-    })
+    tx.send(sql`
+      insert into webhook_checks (tenant_id, lease_token, lease_until, started_at)
+      values (${tenantId}, ${token}, ${new Date(0)}, '{}')
+      on conflict do nothing`)
     return tx.query({
       text: `
         update webhook_checks
@@ -141,10 +141,8 @@ async function unlockCheck({ db, log }: CheckDeps, tenantId: string, token: stri
 }
 
 async function tooManyChecks(deps: CheckDeps, tenantId: string, nowMs: number): Promise<ApiError> {
-  const [row] = await deps.db.query<{ leaseUntil: Date; startedAt: Date[] }>({
-    text: 'select lease_until, started_at from webhook_checks where tenant_id = $1',
-    values: [tenantId],
-  })
+  const [row] = await deps.db.query<{ leaseUntil: Date; startedAt: Date[] }>(sql`
+    select lease_until, started_at from webhook_checks where tenant_id = ${tenantId}`)
   const recent = (row?.startedAt ?? [])
     .map(Number)
     .filter((startedMs) => startedMs > nowMs - MINUTE_MS && startedMs <= nowMs)

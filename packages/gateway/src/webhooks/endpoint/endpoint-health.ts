@@ -2,6 +2,7 @@ import type { Cipher } from '@dealer-esim/lib/crypto.ts'
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import { isAhead } from '@dealer-esim/lib/leases.ts'
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
+import sql from 'sql-template-tag'
 import { createAlert } from '#alerts/create-alert.ts'
 import { audit, SYSTEM } from '#platform/audit/audit.ts'
 import { maskedUrl } from '../attempt-log.ts'
@@ -67,11 +68,9 @@ export async function saveEndpointChange(
         values: [tenantId, new Date(endedMs)],
       })
     case 'FAILING':
-      return tx.send({
-        text: `update webhook_endpoints set failing_since = $2
-               where tenant_id = $1 and enabled and failing_since is null`,
-        values: [tenantId, new Date(change.sinceMs)],
-      })
+      return tx.send(sql`
+        update webhook_endpoints set failing_since = ${new Date(change.sinceMs)}
+        where tenant_id = ${tenantId} and enabled and failing_since is null`)
     case 'WARN':
       return warn(tx, ids, tenantId, url, change)
     case 'DISABLE':

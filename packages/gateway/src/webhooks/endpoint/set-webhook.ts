@@ -13,6 +13,7 @@ import {
 import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import type { Cipher } from '@dealer-esim/lib/crypto.ts'
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
+import sql from 'sql-template-tag'
 import { audit, type By } from '#platform/audit/audit.ts'
 import { tenantNow } from '#platform/test-time.ts'
 import { type AcceptedRequestId, reenterRequestIds } from '#tenants/admission/admit-batch.ts'
@@ -80,10 +81,7 @@ async function changeEndpoint(
 ): Promise<WebhookSetAnswer> {
   const changed = await deps.db.tx(async (tx) => {
     await alsoChange?.(tx)
-    tx.send({
-      text: 'insert into webhook_endpoints (tenant_id) values ($1) on conflict do nothing',
-      values: [tenantId],
-    })
+    tx.send(sql`insert into webhook_endpoints (tenant_id) values (${tenantId}) on conflict do nothing`)
     const before = await lockEndpoint(tx, deps.cipher, tenantId)
     if (!before) throw new Error('the endpoint was inserted above')
     const after = withRequest(before, request, checkedUrl, new Date(deps.databaseClock.now()))
@@ -185,10 +183,8 @@ function startRescan(tx: Tx, tenantId: string): void {
 
 /** The endpoint of a tenant that has never set one: the defaults of webhook_endpoints, dated with the tenant's creation. */
 async function defaultEndpoint(deps: SettingDeps, tenantId: string): Promise<Endpoint> {
-  const [tenant] = await deps.db.query<{ createdAt: Date }>({
-    text: 'select created_at from tenants where tenant_id = $1',
-    values: [tenantId],
-  })
+  const [tenant] = await deps.db.query<{ createdAt: Date }>(sql`
+    select created_at from tenants where tenant_id = ${tenantId}`)
   return {
     callbackUrl: null,
     eventTypes: [...DEFAULT_EVENT_TYPES],

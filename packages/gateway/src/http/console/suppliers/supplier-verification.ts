@@ -1,4 +1,5 @@
 import { notFound } from '@dealer-esim/lib/refusal.ts'
+import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { sentence } from '#people/languages/translate-answer.ts'
 import { cheapestProduct } from '#products/list-products.ts'
@@ -61,10 +62,8 @@ export const supplierVerificationRoutes: Route[] = [
     }),
     answer: verified,
     async handle({ deps, by }, { params: { supplier: name }, body }) {
-      const [row] = await deps.db.query<{ type: SupplierType; config: Buffer }>({
-        text: 'select type, config from suppliers where supplier = $1',
-        values: [name],
-      })
+      const [row] = await deps.db.query<{ type: SupplierType; config: Buffer }>(sql`
+        select type, config from suppliers where supplier = ${name}`)
       if (row === undefined) throw notFound('supplier', name)
       const supplier = createSupplier(deps, row.type, name, row.config)
       try {

@@ -198,15 +198,15 @@ function sendHalf(response: ServerResponse, { status, body }: Answer) {
 }
 
 function findRoute(operations: Operation[], { method, path }: RawRequest) {
-  for (const operation of operations.filter((one) => one.method === method)) {
-    const params = match(operation.path, path)
+  for (const operation of operations) {
+    const params = match(operation.at, `${method} ${path}`)
     if (params) return { operation, params }
   }
   return undefined
 }
 
 function isKnown({ wholesaler }: ServerDeps, path: string): boolean {
-  return wholesaler.operations.some((operation) => match(operation.path, path))
+  return wholesaler.operations.some(({ at }) => match(at.slice(at.indexOf('/')), path))
 }
 
 function match(pattern: string, path: string): Record<string, string> | undefined {

@@ -31,9 +31,8 @@ export type RequestProblem = Problem | { path: string; kind: 'unknown-path' | 'm
 export interface Operation {
   /** The name that faults and counters use for it: a text, or a function of the body. */
   name: string | ((body: unknown) => string)
-  method: 'GET' | 'POST' | 'PUT' | 'DELETE'
-  /** With `{name}` for a parameter, which is one path segment. */
-  path: string
+  /** The method and the path, with `{name}` for a parameter, which is one path segment. */
+  at: `${'GET' | 'POST' | 'PUT' | 'DELETE'} /${string}`
   /** Shapes of the query parameters. Default: none. */
   query?: Shape<unknown>
   /** The shape of the body. Default: no body is accepted. */

@@ -101,8 +101,7 @@ function listOperations(world: World, tokens: Tokens): Operation[] {
   const { forms } = options
   const get = (name: string, path: string, run: Operation['run'], query?: Operation['query']): Operation => ({
     name,
-    method: 'GET',
-    path: `/v2/${path}`,
+    at: `GET /v2/${path}`,
     ...(query && { query }),
     run,
   })
@@ -112,7 +111,7 @@ function listOperations(world: World, tokens: Tokens): Operation[] {
     body: NonNullable<Operation['body']>,
     run: Operation['run'],
   ): Operation => ({
-    ...{ name, method: 'POST', path: `/v2/${path}`, body, form: 'accepted' },
+    ...{ name, at: `POST /v2/${path}`, body, form: 'accepted' },
     run,
   })
   return [

@@ -69,8 +69,7 @@ function listOperations(world: World): Operation[] {
   const { account, events } = world
   const at = (path: string, name: string, body: Operation['body'], run: Operation['run']): Operation => ({
     name,
-    method: 'POST',
-    path: `/api/v1/open/${path}`,
+    at: `POST /api/v1/open/${path}`,
     ...(body && { body }),
     run,
   })

@@ -42,14 +42,13 @@ function listOperations(world: World): Operation[] {
   const { account, options } = world
   const get = (name: string, path: string, run: Operation['run'], query?: Operation['query']): Operation => ({
     name,
-    method: 'GET',
-    path: `/v2.5/${path}`,
+    at: `GET /v2.5/${path}`,
     ...(query && { query }),
     run,
   })
   return [
     get('catalogue', 'catalogue', (call) => listBundles(call, options.forms), shapes.CATALOGUE),
-    { name: nameOfOrder, method: 'POST', path: '/v2.5/orders', body: shapes.ORDER, run: (call) => order(world, call) },
+    { name: nameOfOrder, at: 'POST /v2.5/orders', body: shapes.ORDER, run: (call) => order(world, call) },
     get('list', 'orders', (call) => listOrders(world, call), shapes.ORDERS),
     get('query', 'orders/{reference}', (call) => findOrder(world, call), shapes.ONE_ORDER),
     get(
@@ -62,17 +61,11 @@ function listOperations(world: World): Operation[] {
       shapes.BUNDLES,
     ),
     {
-      name: 'cancel',
-      method: 'DELETE',
-      path: '/v2.5/esims/{iccid}/bundles/{name}',
-      query: shapes.REVOKE,
+      ...{ name: 'cancel', at: 'DELETE /v2.5/esims/{iccid}/bundles/{name}', query: shapes.REVOKE },
       run: (call) => revoke(world, call),
     },
     {
-      name: 'sms',
-      method: 'POST',
-      path: '/v2.5/esims/{iccid}/sms',
-      body: shapes.SMS,
+      ...{ name: 'sms', at: 'POST /v2.5/esims/{iccid}/sms', body: shapes.SMS },
       run({ params }) {
         account.getEsim(params.iccid!)
         return answers.ok({ status: 'sent' })

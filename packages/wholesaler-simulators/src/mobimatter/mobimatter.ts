@@ -73,24 +73,12 @@ function listOperations(world: World): Operation[] {
     answers.ok(answers.orderBody(account.getOrder(orderId), account.currencyCode, forms))
   return [
     {
-      name: 'catalogue',
-      method: 'GET',
-      path: `${root}/products`,
-      query: shapes.PRODUCTS,
+      ...{ name: 'catalogue', at: `GET ${root}/products`, query: shapes.PRODUCTS },
       run: (call) => listProducts(call, forms),
     },
+    { name: nameOfCreate, at: `POST ${root}/order`, body: shapes.CREATE, run: (call) => create(world, call) },
     {
-      name: nameOfCreate,
-      method: 'POST',
-      path: `${root}/order`,
-      body: shapes.CREATE,
-      run: (call) => create(world, call),
-    },
-    {
-      name: 'complete',
-      method: 'PUT',
-      path: `${root}/order/complete`,
-      body: shapes.COMPLETE,
+      ...{ name: 'complete', at: `PUT ${root}/order/complete`, body: shapes.COMPLETE },
       run({ body, effects }) {
         const { orderId } = body as { orderId: string }
         account.complete(account.getOrder(orderId), effects)
@@ -98,21 +86,16 @@ function listOperations(world: World): Operation[] {
       },
     },
     {
-      name: 'cancel',
-      method: 'PUT',
-      path: `${root}/order/cancel`,
-      body: shapes.CANCEL,
+      ...{ name: 'cancel', at: `PUT ${root}/order/cancel`, body: shapes.CANCEL },
       run({ body }) {
         const { orderId } = body as { orderId: string }
         account.release(account.getOrder(orderId))
         return show(orderId)
       },
     },
-    { name: 'query', method: 'GET', path: `${root}/order/{orderId}`, run: ({ params }) => show(params.orderId!) },
+    { name: 'query', at: `GET ${root}/order/{orderId}`, run: ({ params }) => show(params.orderId!) },
     {
-      name: 'usage',
-      method: 'GET',
-      path: `${root}/provider/info/{orderId}`,
+      ...{ name: 'usage', at: `GET ${root}/provider/info/{orderId}` },
       run({ params }) {
         const [esim] = account.getOrder(params.orderId!).esims
         if (!esim) throw new Refused('unknown-esim', `Order ${params.orderId} has no eSIM.`)
@@ -120,9 +103,7 @@ function listOperations(world: World): Operation[] {
       },
     },
     {
-      name: 'balance',
-      method: 'GET',
-      path: `${root}/merchant/balance`,
+      ...{ name: 'balance', at: `GET ${root}/merchant/balance` },
       run: () => answers.ok({ balance: account.balance / 10_000, currency: account.currencyCode }),
     },
   ]

@@ -39,54 +39,28 @@ function createWholesaler(world: World): Wholesaler {
 }
 
 function listOperations(world: World): Operation[] {
-  const { account } = world
+  const { account, options } = world
   const purchases = '/v1/esim/purchases'
   const balance = () =>
     answers.ok({ availableBalance: account.balance / 100, currency: account.currencyCode, currencyDivisor: 100 })
   return [
     {
-      name: 'catalogue',
-      method: 'GET',
-      path: '/v1/esim/offers',
-      query: shapes.OFFERS,
-      run: (call) => listOffers(call, world.options.forms),
+      ...{ name: 'catalogue', at: 'GET /v1/esim/offers', query: shapes.OFFERS },
+      run: (call) => listOffers(call, options.forms),
+    },
+    { name: nameOfPurchase, at: `POST ${purchases}`, body: shapes.PURCHASE, run: (call) => purchase(world, call) },
+    { name: 'list', at: `GET ${purchases}`, query: shapes.PURCHASES, run: (call) => listPurchases(world, call) },
+    {
+      ...{ name: 'query', at: `GET ${purchases}/{transactionId}` },
+      run: ({ params }) => answers.ok(answers.purchaseBody(account, getPurchase(world, params), options.forms)),
     },
     {
-      name: nameOfPurchase,
-      method: 'POST',
-      path: purchases,
-      body: shapes.PURCHASE,
-      run: (call) => purchase(world, call),
-    },
-    {
-      name: 'list',
-      method: 'GET',
-      path: purchases,
-      query: shapes.PURCHASES,
-      run: (call) => listPurchases(world, call),
-    },
-    {
-      name: 'query',
-      method: 'GET',
-      path: `${purchases}/{transactionId}`,
-      run: ({ params }) => answers.ok(answers.purchaseBody(account, getPurchase(world, params), world.options.forms)),
-    },
-    {
-      name: 'cancel',
-      method: 'POST',
-      path: `${purchases}/{transactionId}/refund`,
-      body: shapes.NOTHING,
-      isBodyOptional: true,
+      ...{ name: 'cancel', at: `POST ${purchases}/{transactionId}/refund`, body: shapes.NOTHING, isBodyOptional: true },
       run: ({ params }) => refund(world, params),
     },
-    {
-      name: 'refund',
-      method: 'GET',
-      path: `${purchases}/{transactionId}/refund`,
-      run: ({ params }) => showRefund(world, params),
-    },
-    { name: 'usage', method: 'GET', path: '/v1/esim/{iccId}/plans', run: ({ params }) => listPlans(world, params) },
-    { name: 'balance', method: 'GET', path: '/v1/balance', run: balance },
+    { name: 'refund', at: `GET ${purchases}/{transactionId}/refund`, run: ({ params }) => showRefund(world, params) },
+    { name: 'usage', at: 'GET /v1/esim/{iccId}/plans', run: ({ params }) => listPlans(world, params) },
+    { name: 'balance', at: 'GET /v1/balance', run: balance },
   ]
 }
 

@@ -144,10 +144,7 @@ export class DealerEsim {
   ): AsyncGenerator<PackageOnSale>
   eachPackage(request: Omit<PackageListRequest, 'cursor'>, options?: CallOptions): AsyncGenerator<Package>
   eachPackage(request: Omit<PackageListRequest, 'cursor'> = {}, options?: CallOptions): AsyncGenerator<Package> {
-    return eachRow(async (cursor) => {
-      const page = await this.packages({ ...request, ...cursor }, options)
-      return { rows: page.packageList, nextCursor: page.nextCursor }
-    })
+    return eachRow('packageList', (cursor) => this.packages({ ...request, ...cursor }, options))
   }
 
   /**
@@ -232,10 +229,7 @@ export class DealerEsim {
 
   /** All eSIMs that match, newest first, page by page. */
   eachProfile(request: Omit<ProfileListRequest, 'cursor'> = {}, options?: CallOptions): AsyncGenerator<Profile> {
-    return eachRow(async (cursor) => {
-      const page = await this.profiles({ ...request, ...cursor }, options)
-      return { rows: page.profileList, nextCursor: page.nextCursor }
-    })
+    return eachRow('profileList', (cursor) => this.profiles({ ...request, ...cursor }, options))
   }
 
   /**
@@ -306,10 +300,7 @@ export class DealerEsim {
 
   /** All orders that match, newest first, page by page. */
   eachOrder(request: Omit<OrderListRequest, 'cursor'> = {}, options?: CallOptions): AsyncGenerator<OrderSummary> {
-    return eachRow(async (cursor) => {
-      const page = await this.orders({ ...request, ...cursor }, options)
-      return { rows: page.orderList, nextCursor: page.nextCursor }
-    })
+    return eachRow('orderList', (cursor) => this.orders({ ...request, ...cursor }, options))
   }
 
   /** One page of the movements of the balance, newest first; `eachEntry` follows the pages. */
@@ -319,10 +310,7 @@ export class DealerEsim {
 
   /** All movements that match, newest first, page by page. */
   eachEntry(request: Omit<StatementRequest, 'cursor'> = {}, options?: CallOptions): AsyncGenerator<StatementEntry> {
-    return eachRow(async (cursor) => {
-      const page = await this.statement({ ...request, ...cursor }, options)
-      return { rows: page.entryList, nextCursor: page.nextCursor }
-    })
+    return eachRow('entryList', (cursor) => this.statement({ ...request, ...cursor }, options))
   }
 
   /** A signed checkpoint of the ledger: of all its entries, or of the first `treeSize`. `verifyCheckpoint` checks it. */

@@ -42,11 +42,11 @@ export function packageCommands(program: Command, context: () => Context): void 
         const packageList: Package[] = []
         const esim = client()
         let asOf: string | undefined
-        const pages = eachRow(async (cursor) => {
+        const pages = eachRow('packageList', async (cursor) => {
           const page = await esim.packages({ pageSize: 500, ...request, ...cursor })
           // Use the value of the first page, so that the next poll includes changes made while the pages are read.
           asOf ??= page.asOf
-          return { rows: page.packageList, nextCursor: page.nextCursor }
+          return page
         })
         for await (const each of pages) packageList.push(each)
         return print(packageRows(packageList, paint), { packageList, nextCursor: null, asOf })

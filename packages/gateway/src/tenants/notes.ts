@@ -32,13 +32,11 @@ export type NoteDeps = { db: Db; ids: Ids }
 
 /** Newest first, among them all the operator's notes, however many questions there are. */
 export function listNotes(db: Pick<Db, 'query'>, { tenantId, orderId }: NoteSubject): Promise<Note[]> {
-  return db.query<Note>({
-    text: `select note_id, text, actor, created_at from (
-             select *, row_number() over (partition by is_question order by note_id desc) as place from notes
-             where tenant_id = $1 and order_id is not distinct from $2::uuid) of_kind
-           where place <= $3 order by note_id desc`,
-    values: [tenantId, orderId ?? null, NOTES_MAX],
-  })
+  return db.query<Note>(sql`
+    select note_id, text, actor, created_at from (
+      select *, row_number() over (partition by is_question order by note_id desc) as place from notes
+      where tenant_id = ${tenantId} and order_id is not distinct from ${orderId ?? null}::uuid) of_kind
+    where place <= ${NOTES_MAX} order by note_id desc`)
 }
 
 /** @param subject the name of the order or dealer in the audit log */
@@ -110,17 +108,13 @@ async function insertNote(
   note: { tenantId: string; orderId: string | null; text: string; actor: string; isQuestion: boolean; full: Refusal },
 ): Promise<void> {
   const { tenantId, orderId, text, actor, isQuestion, full } = note
-  const [found] = await tx.query<{ count: number }>({
-    text: `select count(*)::int as count from notes
-           where tenant_id = $1 and order_id is not distinct from $2::uuid and is_question = $3`,
-    values: [tenantId, orderId, isQuestion],
-  })
+  const [found] = await tx.query<{ count: number }>(sql`
+    select count(*)::int as count from notes
+    where tenant_id = ${tenantId} and order_id is not distinct from ${orderId}::uuid and is_question = ${isQuestion}`)
   if (found!.count >= NOTES_MAX) throw full
-  tx.send({
-    text: `insert into notes (tenant_id, note_id, order_id, text, actor, is_question, created_at)
-           values ($1, $2, $3, $4, $5, $6, now())`,
-    values: [tenantId, ids.uuid(), orderId, text, actor, isQuestion],
-  })
+  tx.send(sql`
+    insert into notes (tenant_id, note_id, order_id, text, actor, is_question, created_at)
+    values (${tenantId}, ${ids.uuid()}, ${orderId}, ${text}, ${actor}, ${isQuestion}, now())`)
 }
 
 /** @throws Refusal where there is no such note */

@@ -1,3 +1,4 @@
+import sql from 'sql-template-tag'
 import { firstUuidAt } from '#ids.ts'
 import type { Db } from './db.ts'
 import { advisoryKey } from './schema.ts'
@@ -108,15 +109,12 @@ async function onTable(db: Db, table: PartitionedTable, work: Work): Promise<str
     // A drop waits for readers, and writers queue behind it, so it gives up early and is retried later.
     tx.send({ text: `set local lock_timeout = '2s'` })
     tx.send({ text: `select pg_advisory_xact_lock(${advisoryKey('partitions')})` })
-    const [clock] = await tx.query<{ now: number }>({
-      text: 'select extract(epoch from clock_timestamp())::float8 * 1000 as now',
-    })
-    const present = await tx.query<{ name: string }>({
-      text: `select c.relname as name from pg_inherits i
-             join pg_class c on c.oid = i.inhrelid join pg_class p on p.oid = i.inhparent
-             where p.relnamespace = current_schema()::regnamespace and p.relname = $1`,
-      values: [table.table],
-    })
+    const [clock] = await tx.query<{ now: number }>(sql`
+      select extract(epoch from clock_timestamp())::float8 * 1000 as now`)
+    const present = await tx.query<{ name: string }>(sql`
+      select c.relname as name from pg_inherits i
+      join pg_class c on c.oid = i.inhrelid join pg_class p on p.oid = i.inhparent
+      where p.relnamespace = current_schema()::regnamespace and p.relname = ${table.table}`)
     const partitions = work(table, new Set(present.map((row) => row.name)), clock!.now)
     if (partitions.length > 0 && table.unless !== undefined) {
       const [lock] = await tx.query<{ isFree: boolean }>({

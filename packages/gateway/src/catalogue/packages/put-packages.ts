@@ -88,10 +88,8 @@ async function refuseReserved(tx: Tx, changes: readonly PackageChange[]): Promis
 }
 
 async function checkRevision(tx: Tx, packageCode: string, revision: Date): Promise<void> {
-  const [row] = await tx.query<{ touchedAt: Date }>({
-    text: 'select touched_at from packages where package_code = $1',
-    values: [packageCode],
-  })
+  const [row] = await tx.query<{ touchedAt: Date }>(sql`
+    select touched_at from packages where package_code = ${packageCode}`)
   if (!row || row.touchedAt.getTime() === revision.getTime()) return
   const message = `${packageCode} has changed since you loaded it, so nothing was saved. Reload it and repeat your change.`
   throw new Refusal(409, 'CHANGED_MEANWHILE', message)
@@ -144,10 +142,8 @@ export async function applyChanges(
 export async function findSlugOwners(tx: Tx, changes: readonly PackageChange[]): Promise<Map<string, string>> {
   const wanted = changes.filter(({ before, after }) => before?.slug !== after.slug).map(({ after }) => after.slug)
   if (wanted.length === 0) return new Map()
-  const rows = await tx.query<{ slug: string; packageCode: string }>({
-    text: 'select slug, package_code from packages where slug = any ($1)',
-    values: [wanted],
-  })
+  const rows = await tx.query<{ slug: string; packageCode: string }>(sql`
+    select slug, package_code from packages where slug = any (${wanted})`)
   return new Map(rows.map((row) => [row.slug, row.packageCode]))
 }
 

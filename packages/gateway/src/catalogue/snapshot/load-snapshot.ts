@@ -113,11 +113,9 @@ function timed<Row extends { firstAt: number; updatedAt: number }>(rows: Timed<R
 async function loadCoverages(tx: Tx, coverageIds: readonly string[], coverages: Map<string, Coverage>): Promise<void> {
   const missing = [...new Set(coverageIds)].filter((id) => !coverages.has(id))
   if (missing.length === 0) return
-  const rows = await tx.query<{ coverageId: string; locationCodes: string[]; networks: LocationNetwork[] }>({
-    text: `select coverage_id, location_codes, location_networks as networks
-           from coverages where coverage_id = any ($1)`,
-    values: [missing],
-  })
+  const rows = await tx.query<{ coverageId: string; locationCodes: string[]; networks: LocationNetwork[] }>(sql`
+    select coverage_id, location_codes, location_networks as networks
+    from coverages where coverage_id = any (${missing})`)
   for (const { coverageId, locationCodes, networks } of rows) {
     coverages.set(coverageId, coverageOf(locationCodes, networks))
   }
@@ -144,18 +142,16 @@ async function loadPackages(tx: Tx, since: Since, coverages: Map<string, Coverag
   const packages: CataloguePackage[] = []
   for (let start = 0; start < touched.length; start += BATCH_ROWS) {
     const codes = touched.slice(start, start + BATCH_ROWS).map((row) => row.packageCode)
-    const rows = await tx.query<PackageRow>({
-      text: `select package_code, slug, package_type, product_family, name, description, data_type, volume, duration,
-               duration_unit, period_num_min, period_num_max, unused_valid_time,
-               activation_policy, ekyc_required, coverage_id,
-               speed, fup_policy, sms_status, allow_loss,
-               cancellable, cancel_within_days, cancel_fee_percent,
-               on_sale and not lacks_money as on_sale, ever_on_sale,
-               coalesce(first_on_sale_at, 'epoch') as first_on_sale_at, sale_changed_at,
-               created_at, updated_at, touched_at
-             from packages where package_code = any ($1)`,
-      values: [codes],
-    })
+    const rows = await tx.query<PackageRow>(sql`
+      select package_code, slug, package_type, product_family, name, description, data_type, volume, duration,
+        duration_unit, period_num_min, period_num_max, unused_valid_time,
+        activation_policy, ekyc_required, coverage_id,
+        speed, fup_policy, sms_status, allow_loss,
+        cancellable, cancel_within_days, cancel_fee_percent,
+        on_sale and not lacks_money as on_sale, ever_on_sale,
+        coalesce(first_on_sale_at, 'epoch') as first_on_sale_at, sale_changed_at,
+        created_at, updated_at, touched_at
+      from packages where package_code = any (${codes})`)
     const [prices, routes] = await Promise.all([
       loadListPrices(tx, codes),
       loadRoutes(tx, codes),
@@ -200,12 +196,10 @@ async function loadListPrices(tx: Tx, packageCodes: string[]): Promise<Map<strin
 }
 
 async function loadRoutes(tx: Tx, packageCodes: string[]): Promise<Map<string, Route[]>> {
-  const rows = await tx.query<Route & { packageCode: string }>({
-    text: `select package_code, supplier, product_code, cost_price as cost,
-                  cost_currency
-           from package_suppliers where package_code = any ($1) order by package_code, position`,
-    values: [packageCodes],
-  })
+  const rows = await tx.query<Route & { packageCode: string }>(sql`
+    select package_code, supplier, product_code, cost_price as cost,
+           cost_currency
+    from package_suppliers where package_code = any (${packageCodes}) order by package_code, position`)
   const routes = new Map<string, Route[]>()
   for (const { packageCode, ...route } of rows) routes.set(packageCode, [...(routes.get(packageCode) ?? []), route])
   return routes

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { sqlState } from '@dealer-esim/lib/postgres/errors.ts'
 import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
+import sql from 'sql-template-tag'
 import type { KeyDeps } from '#wallet/books/ledger-keys.ts'
 import { inSnapshot, type Move } from './cell-session.ts'
 import { findOpenStock, requireOneRelease } from './check-move.ts'
@@ -99,10 +100,8 @@ async function compareCells(move: Move, shapes: Shapes): Promise<LedgerEnd> {
   for (let comparisons = 1; ; comparisons++) {
     const { differing, end } = await inSnapshot(source, tenantId, async (snapshot) => {
       await copyChanges(snapshot, move, shapes)
-      const [end] = await snapshot.query<LedgerEnd>({
-        text: 'select version, balance from wallets where tenant_id = $1',
-        values: [tenantId],
-      })
+      const [end] = await snapshot.query<LedgerEnd>(sql`
+        select version, balance from wallets where tenant_id = ${tenantId}`)
       return { differing: await compareTables(snapshot, move, shapes), end: end! }
     })
     if (differing.length === 0) {

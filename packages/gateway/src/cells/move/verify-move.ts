@@ -1,5 +1,6 @@
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
+import sql from 'sql-template-tag'
 import { verifyLedger } from '#wallet/verify/verify-ledger.ts'
 import { inCell, type Move, type MovingCell } from './cell-session.ts'
 import type { Shapes } from './copy-rows.ts'
@@ -57,13 +58,11 @@ export interface LedgerEnd {
  * @throws Refusal
  */
 export async function readLedgerEnd(cell: MovingCell, tenantId: string, from: LedgerEnd): Promise<LedgerEnd> {
-  const [end] = await cell.db.query<LedgerEnd & { added: bigint; moved: bigint; latest: bigint | null }>({
-    text: `select w.version, w.balance, count(t.wallet_version) as added, max(t.wallet_version) as latest,
-             coalesce(sum(case when to_account = 'WALLET' then amount else -amount end), 0)::bigint as moved
-           from wallets w left join transfers t on t.tenant_id = w.tenant_id and t.wallet_version > $2
-           where w.tenant_id = $1 group by w.version, w.balance`,
-    values: [tenantId, from.version],
-  })
+  const [end] = await cell.db.query<LedgerEnd & { added: bigint; moved: bigint; latest: bigint | null }>(sql`
+    select w.version, w.balance, count(t.wallet_version) as added, max(t.wallet_version) as latest,
+      coalesce(sum(case when to_account = 'WALLET' then amount else -amount end), 0)::bigint as moved
+    from wallets w left join transfers t on t.tenant_id = w.tenant_id and t.wallet_version > ${from.version}
+    where w.tenant_id = ${tenantId} group by w.version, w.balance`)
   const { version, balance, added, moved, latest } = end!
   const isWhole =
     version === from.version + added && balance === from.balance + moved && (latest ?? version) === version

@@ -218,11 +218,10 @@ async function listOthersOnSale(tx: Tx, codes: ReadonlySet<string>): Promise<str
 }
 
 function recordImport(tx: Tx, { cell, publishedAt, catalogueVersion }: PublicationHead): void {
-  tx.send({
-    text: `insert into cell_imports (cell_name, published_at, catalogue_version, imported_at) values ($1, $2, $3, now())
-           on conflict (cell_name) do update
-           set published_at = excluded.published_at, catalogue_version = excluded.catalogue_version,
-             imported_at = excluded.imported_at`,
-    values: [cell, publishedAt, catalogueVersion],
-  })
+  tx.send(sql`
+    insert into cell_imports (cell_name, published_at, catalogue_version, imported_at)
+    values (${cell}, ${publishedAt}, ${catalogueVersion}, now())
+    on conflict (cell_name) do update
+    set published_at = excluded.published_at, catalogue_version = excluded.catalogue_version,
+      imported_at = excluded.imported_at`)
 }

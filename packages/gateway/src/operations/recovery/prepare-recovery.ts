@@ -1,5 +1,6 @@
 import { groupBy } from '@dealer-esim/lib/batch.ts'
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
+import sql from 'sql-template-tag'
 import type { Snapshot } from '#catalogue/catalogue.ts'
 import type { FulfilmentDeps } from '#fulfilment/outcomes/outcome-deps.ts'
 import { writeItems } from '#fulfilment/outcomes/outcome-items.ts'
@@ -44,13 +45,11 @@ const ORDERS_PER_PASS = 200
  * @returns whether there may be more
  */
 async function reviewSomeOrders(deps: FulfilmentDeps): Promise<boolean> {
-  const due = await deps.db.query<{ tenantId: string; orderId: string }>({
-    text: `select tenant_id, order_id from orders
-           where due_at is not null
-             and created_at <= (select max(restored_at) from restores where recovering and prepared_at is null)
-           order by tenant_id, order_id limit $1`,
-    values: [ORDERS_PER_PASS],
-  })
+  const due = await deps.db.query<{ tenantId: string; orderId: string }>(sql`
+    select tenant_id, order_id from orders
+    where due_at is not null
+      and created_at <= (select max(restored_at) from restores where recovering and prepared_at is null)
+    order by tenant_id, order_id limit ${ORDERS_PER_PASS}`)
   const catalogue = await deps.catalogue.latest()
   for (const [tenantId, orders] of groupBy(due, (order) => order.tenantId)) {
     const orderIds = orders.map(({ orderId }) => orderId)
@@ -105,13 +104,11 @@ const WAS_OPEN =
  * @returns whether there may be more
  */
 async function holdSomeActions(deps: FulfilmentDeps): Promise<boolean> {
-  const due = await deps.db.query<DueAction>({
-    text: `select tenant_id, profile_id, order_id from esim_actions
-           where due_at is not null
-             and created_at <= (select max(restored_at) from restores where recovering and prepared_at is null)
-           order by tenant_id, order_id limit $1`,
-    values: [ACTIONS_PER_PASS],
-  })
+  const due = await deps.db.query<DueAction>(sql`
+    select tenant_id, profile_id, order_id from esim_actions
+    where due_at is not null
+      and created_at <= (select max(restored_at) from restores where recovering and prepared_at is null)
+    order by tenant_id, order_id limit ${ACTIONS_PER_PASS}`)
   for (const action of due) {
     await deps.db.tx(async (tx) => {
       if ((await tx.query({ text: BEING_PREPARED })).length > 0) await holdAction(tx, deps, action)

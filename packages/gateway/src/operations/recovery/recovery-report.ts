@@ -115,10 +115,9 @@ async function listSuppliers(deps: ReportDeps): Promise<RecoverySupplier[]> {
   const ranges = await deps.db.query<{ supplier: string }>({ text: 'select distinct supplier from es2plus_ranges' })
   const checks = await deps.db.query<{ supplier: string; unreadable: number }>(sql`
     select supplier, unreadable from supplier_list_checks where unreadable > 0`)
-  const settled = await deps.db.query<{ supplier: string; evidence: string }>({
-    text: `select s.supplier, max(s.evidence) as evidence from settled_suppliers s join restores r using (restore_id)
-           where r.recovering group by s.supplier having count(*) = (select count(*) from restores where recovering)`,
-  })
+  const settled = await deps.db.query<{ supplier: string; evidence: string }>(sql`
+    select s.supplier, max(s.evidence) as evidence from settled_suppliers s join restores r using (restore_id)
+    where r.recovering group by s.supplier having count(*) = (select count(*) from restores where recovering)`)
   const evidenceOf = ({ name }: Supplier) => settled.find(({ supplier }) => supplier === name)?.evidence ?? null
   const unreadableOf = ({ name }: Supplier) => checks.find(({ supplier }) => supplier === name)?.unreadable ?? 0
   const stateOf = ({ name, type, list }: Supplier): RecoverySupplier['state'] => {
@@ -140,17 +139,15 @@ async function listSuppliers(deps: ReportDeps): Promise<RecoverySupplier[]> {
 }
 
 async function listOpenOrders(db: Db, { restoredAt }: Recovery): Promise<RecoveryReport['openOrders']> {
-  const rows = await db.query<{ tenantId: string; orderId: string; suppliers: string[] }>({
-    text: `select o.tenant_id, o.order_id, array_remove(array_agg(distinct s.supplier), null) as suppliers
-           from orders o join order_items i using (tenant_id, order_id)
-           cross join lateral (
-             select i.supplier
-             union select p.supplier from package_suppliers p where p.package_code = i.package_code and o.order_type = 'NEW') s
-           where o.order_status in ('PAID', 'ALLOCATING', 'UNDER_REVIEW') and o.created_at <= $1
-             and i.item_status in ('WAITING', 'ASKED', 'UNKNOWN', 'REVIEW')
-           group by o.tenant_id, o.order_id order by o.tenant_id, o.order_id`,
-    values: [restoredAt],
-  })
+  const rows = await db.query<{ tenantId: string; orderId: string; suppliers: string[] }>(sql`
+    select o.tenant_id, o.order_id, array_remove(array_agg(distinct s.supplier), null) as suppliers
+    from orders o join order_items i using (tenant_id, order_id)
+    cross join lateral (
+      select i.supplier
+      union select p.supplier from package_suppliers p where p.package_code = i.package_code and o.order_type = 'NEW') s
+    where o.order_status in ('PAID', 'ALLOCATING', 'UNDER_REVIEW') and o.created_at <= ${restoredAt}
+      and i.item_status in ('WAITING', 'ASKED', 'UNKNOWN', 'REVIEW')
+    group by o.tenant_id, o.order_id order by o.tenant_id, o.order_id`)
   return rows.map(({ tenantId, orderId, suppliers }) => ({ tenantId, orderNo: orderNoOf(orderId), suppliers }))
 }
 
@@ -175,15 +172,13 @@ function listTheirs(db: Db): Promise<RecoveryReport['theirs']> {
 const ACCEPTED_MAX = 100
 
 function listAcceptedDoubts(db: Db): Promise<AcceptedDoubts[]> {
-  return db.query<AcceptedDoubts>({
-    text: `select null::uuid[] as tenant_ids, ended_at as accepted_at, ended_because as because, accepted_doubts as doubts
-           from restores where accepted_doubts is not null
-           union all
-           select array_agg(distinct tenant_id), released_at, released_because, accepted_doubts
-           from recovered_tenants where accepted_doubts is not null group by 2, 3, 4
-           order by accepted_at desc limit $1`,
-    values: [ACCEPTED_MAX],
-  })
+  return db.query<AcceptedDoubts>(sql`
+    select null::uuid[] as tenant_ids, ended_at as accepted_at, ended_because as because, accepted_doubts as doubts
+    from restores where accepted_doubts is not null
+    union all
+    select array_agg(distinct tenant_id), released_at, released_because, accepted_doubts
+    from recovered_tenants where accepted_doubts is not null group by 2, 3, 4
+    order by accepted_at desc limit ${ACCEPTED_MAX}`)
 }
 
 function listDealers(db: Db): Promise<RecoveryDealer[]> {

@@ -113,9 +113,8 @@ export async function runSync(
  */
 export async function followChanges(deps: SyncDeps): Promise<CostsFollowed> {
   return deps.db.tx(async (tx) => {
-    const changed = await tx.query<{ supplier: string }>({
-      text: 'select supplier from supplier_syncs where has_changes order by supplier for no key update skip locked',
-    })
+    const changed = await tx.query<{ supplier: string }>(sql`
+      select supplier from supplier_syncs where has_changes order by supplier for no key update skip locked`)
     if (changed.length === 0) return NOTHING_FOLLOWED
     const suppliers = changed.map(({ supplier }) => supplier)
     const followed = await followCosts(tx, deps)
@@ -127,11 +126,10 @@ export async function followChanges(deps: SyncDeps): Promise<CostsFollowed> {
 
 async function renew(deps: SyncDeps, { supplier, leaseToken }: SyncClaim, products: number): Promise<void> {
   await deps.db
-    .query({
-      text: `update supplier_syncs set products_read = $3, lease_until = now() + $4 * interval '1 millisecond'
-             where supplier = $1 and lease_token = $2`,
-      values: [supplier, leaseToken, products, SYNC_LEASE_MS],
-    })
+    .query(sql`
+      update supplier_syncs
+      set products_read = ${products}, lease_until = now() + ${SYNC_LEASE_MS} * interval '1 millisecond'
+      where supplier = ${supplier} and lease_token = ${leaseToken}`)
     .catch((error) => deps.log.warn({ err: error, supplier }, 'the lease of a catalogue could not be renewed'))
 }
 
@@ -149,10 +147,8 @@ async function withinTime<Result>(work: Promise<Result>): Promise<Result> {
 
 /** Locks the job until the transaction is committed. */
 async function isStillOurs(tx: Tx, { supplier, leaseToken }: SyncClaim): Promise<boolean> {
-  const rows = await tx.query({
-    text: 'select from supplier_syncs where supplier = $1 and lease_token = $2 for no key update',
-    values: [supplier, leaseToken],
-  })
+  const rows = await tx.query(sql`
+    select from supplier_syncs where supplier = ${supplier} and lease_token = ${leaseToken} for no key update`)
   return rows.length > 0
 }
 

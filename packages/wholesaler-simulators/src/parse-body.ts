@@ -34,3 +34,10 @@ function parseMultipart(contentType: string, content: string): Record<string, st
   }
   return fields
 }
+
+/** The HTTP statuses of requests as a whole that do not fit, where a wholesaler uses the usual ones. Others: 400. */
+export const STATUS_OF_PROBLEM: Partial<Record<RequestProblem['kind'], number>> = {
+  'unknown-path': 404,
+  method: 405,
+  'content-type': 415,
+}

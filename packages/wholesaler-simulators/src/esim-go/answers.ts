@@ -3,7 +3,7 @@ import { TERMS } from '#forms/answer-forms.ts'
 import type { Account } from '#simulated-account.ts'
 import { countryName, type Product } from '#simulated-catalogue.ts'
 import { type Change, DAY_MS, type Esim, type Order, type Plan, planBytes } from '#simulated-order.ts'
-import type { Answer, EventMessage, Refusal, RequestProblem, World } from '#wholesaler.ts'
+import type { Answer, EventMessage, Refusal, World } from '#wholesaler.ts'
 
 /* Answers and events of eSIM Go. Money is a decimal number, volume is in MB in the catalogue and in bytes on an eSIM. */
 
@@ -35,12 +35,6 @@ export const STATUS_OF_REFUSAL: Record<Refusal, number> = {
   'repeated-key': 400,
   'wrong-price': 400,
   'wrong-amount': 400,
-}
-
-export const STATUS_OF_PROBLEM: Partial<Record<RequestProblem['kind'], number>> = {
-  'unknown-path': 404,
-  method: 405,
-  'content-type': 415,
 }
 
 export function bundleEntry(product: Product, forms: World['options']['forms']) {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { STATUS_OF_PROBLEM } from '#parse-body.ts'
 import { randomReference } from '#simulated-account.ts'
 import { type Order, Refused } from '#simulated-order.ts'
 import type { Answer, Call, Description, Operation, Wholesaler, World } from '#wholesaler.ts'
@@ -33,7 +34,7 @@ function createWholesaler(world: World): Wholesaler {
       const isDeactivated = reason === 'unauthorized' && world.options.forms.has('deactivated-account')
       return answers.failure(isDeactivated ? answers.DEACTIVATED : answers.STATUS_OF_REFUSAL[reason], message)
     },
-    refuseShape: ({ kind, path }) => answers.failure(answers.STATUS_OF_PROBLEM[kind] ?? 400, `${path}: ${kind}`),
+    refuseShape: ({ kind, path }) => answers.failure(STATUS_OF_PROBLEM[kind] ?? 400, `${path}: ${kind}`),
     eventsOf: (change) => answers.eventsOf(world, change, credentials.apiKey),
   }
 }

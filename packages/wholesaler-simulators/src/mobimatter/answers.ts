@@ -2,7 +2,7 @@ import { phoneNumberOf, TERMS } from '#forms/answer-forms.ts'
 import type { Account } from '#simulated-account.ts'
 import type { Product } from '#simulated-catalogue.ts'
 import { DAY_MS, type Esim, type Order, type OrderState, planBytes } from '#simulated-order.ts'
-import type { Answer, Refusal, RequestProblem, World } from '#wholesaler.ts'
+import type { Answer, Refusal, World } from '#wholesaler.ts'
 
 /* Answers of MobiMatter: `{statusCode, result}`, errors `{statusCode, message}`. Money is a decimal number. */
 
@@ -29,12 +29,6 @@ export const STATUS_OF_REFUSAL: Record<Refusal, number> = {
   'repeated-key': 400,
   'wrong-price': 400,
   'wrong-amount': 400,
-}
-
-export const STATUS_OF_PROBLEM: Partial<Record<RequestProblem['kind'], number>> = {
-  'unknown-path': 404,
-  method: 405,
-  'content-type': 415,
 }
 
 const STATE: Record<OrderState, string> = {

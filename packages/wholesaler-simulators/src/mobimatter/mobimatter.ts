@@ -1,4 +1,5 @@
 import { createSign, generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto'
+import { STATUS_OF_PROBLEM } from '#parse-body.ts'
 import { randomReference } from '#simulated-account.ts'
 import { type Change, Refused } from '#simulated-order.ts'
 import type { Answer, Call, Description, EventMessage, Operation, Wholesaler, World } from '#wholesaler.ts'
@@ -47,7 +48,7 @@ function createWholesaler(world: World): Wholesaler {
         : answers.failure(401, 'The API key or the merchant is wrong.'),
     refuse: (reason, message, code) =>
       answers.failure(code === undefined ? answers.STATUS_OF_REFUSAL[reason] : Number(code), message),
-    refuseShape: ({ kind, path }) => answers.failure(answers.STATUS_OF_PROBLEM[kind] ?? 400, `${path}: ${kind}`),
+    refuseShape: ({ kind, path }) => answers.failure(STATUS_OF_PROBLEM[kind] ?? 400, `${path}: ${kind}`),
     eventsOf: (change) => eventsOf(world, change, credentials.merchantId).map(sign),
   }
 }

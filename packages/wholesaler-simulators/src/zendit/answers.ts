@@ -2,7 +2,7 @@ import { phoneNumberOf, TERMS } from '#forms/answer-forms.ts'
 import type { Account } from '#simulated-account.ts'
 import type { Product } from '#simulated-catalogue.ts'
 import { DAY_MS, type Esim, type Order, planBytes } from '#simulated-order.ts'
-import type { Answer, Refusal, RequestProblem, World } from '#wholesaler.ts'
+import type { Answer, Refusal, World } from '#wholesaler.ts'
 
 /* Zendit's answers. Money is in hundredths, with the divisor next to it. */
 
@@ -28,12 +28,6 @@ export const STATUS_OF_REFUSAL: Record<Refusal, number> = {
   'repeated-key': 409,
   'wrong-price': 400,
   'wrong-amount': 400,
-}
-
-export const STATUS_OF_PROBLEM: Partial<Record<RequestProblem['kind'], number>> = {
-  'unknown-path': 404,
-  method: 405,
-  'content-type': 415,
 }
 
 type Forms = World['options']['forms']

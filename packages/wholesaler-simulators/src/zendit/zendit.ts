@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { STATUS_OF_PROBLEM } from '#parse-body.ts'
 import { randomReference } from '#simulated-account.ts'
 import { type Order, Refused } from '#simulated-order.ts'
 import type { Answer, Call, Description, Operation, Wholesaler, World } from '#wholesaler.ts'
@@ -32,7 +33,7 @@ function createWholesaler(world: World): Wholesaler {
     refuse: (reason, message, code) =>
       answers.failure(answers.STATUS_OF_REFUSAL[reason], code ?? reason.replaceAll('-', '_'), message),
     refuseShape: ({ kind, path }) =>
-      answers.failure(answers.STATUS_OF_PROBLEM[kind] ?? 400, 'invalid_request', `${path}: ${kind}`),
+      answers.failure(STATUS_OF_PROBLEM[kind] ?? 400, 'invalid_request', `${path}: ${kind}`),
     eventsOf: (change) =>
       'order' in change ? [{ body: answers.purchaseBody(world.account, change.order, world.options.forms) }] : [],
   }

@@ -14,11 +14,11 @@ import {
   positionOf,
 } from '#catalogue/packages/read-packages.ts'
 import { sentence } from '#people/languages/translate-answer.ts'
+import { sendCsv } from './kernel/csv-route.ts'
 import { file, fileAnswers, toAnswers } from './kernel/file-answers.ts'
 import { listRoutes } from './kernel/list-routes.ts'
 import { type Context, OPERATORS, OPERATORS_WRITE, type Route, route } from './kernel/route.ts'
 import { CLOSED, line, money, nullable } from './kernel/route-schemas.ts'
-import { sendCsv } from './kernel/send-csv.ts'
 
 const packageRow = Type.Object({
   packageCode: Type.String(),

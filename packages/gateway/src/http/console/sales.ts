@@ -5,9 +5,9 @@ import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import Type, { type Static } from 'typebox'
 import { countryName, salesLocation } from '#catalogue/coverage.ts'
 import { listBalancesByDaysLeft, listSales, type SalesFilter, type SalesRow } from '#sales/list-sales.ts'
+import { sendCsv } from './kernel/csv-route.ts'
 import { type Context, OPERATORS, type Route, route } from './kernel/route.ts'
 import { CLOSED, line, money, nullable, uuid } from './kernel/route-schemas.ts'
-import { sendCsv } from './kernel/send-csv.ts'
 import { addSums, daysAfter, daysBetween, NO_SALES, type SalesView, viewOf } from './sales-view.ts'
 
 const count = () => Type.Integer({ minimum: 0 })

@@ -3,11 +3,11 @@ import Type, { type Static } from 'typebox'
 import { type BatchFilter, countBatches, getBatch, listBatches } from '#stock/stock-batches.ts'
 import { exportBatch, findCodes, revealStockCode } from '#stock/stock-codes.ts'
 import { setBatchExpiry, setExpiryAlert } from '#stock/stock-expiry.ts'
+import { sendCsv } from './kernel/csv-route.ts'
 import { listRoutes } from './kernel/list-routes.ts'
 import { pageByKey } from './kernel/paging.ts'
 import { type Context, OPERATOR_ADMINS, OPERATORS, OPERATORS_WRITE, type Route, route } from './kernel/route.ts'
 import { CLOSED, line, nullable, time, toDate, uuid } from './kernel/route-schemas.ts'
-import { sendCsv } from './kernel/send-csv.ts'
 import { confirmedRoute } from './people/confirmed-route.ts'
 
 const batch = Type.Object({

@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { csvText } from '@dealer-esim/lib/csv.ts'
+import type { FastifyReply } from 'fastify'
 import Type, { type TSchema } from 'typebox'
 import { type Context, type Part, type Route, route } from './route.ts'
-import { sendCsv } from './send-csv.ts'
 
 interface CsvFile<Row, P extends TSchema | undefined, Q extends TSchema | undefined> {
   /** Ends with `.csv`. */
@@ -41,6 +41,12 @@ export function csvRoute<Row, P extends TSchema | undefined = undefined, Q exten
       return sendCsv(context.reply, `${file}.csv`, stream)
     }) as never,
   })
+}
+
+/** Answers with a file to download. A handler returns the result, and the stream is sent while it is read. */
+export function sendCsv(reply: FastifyReply, name: string, csv: Readable): string {
+  reply.type('text/csv; charset=utf-8').header('Content-Disposition', `attachment; filename="${name}"`)
+  return csv as unknown as string // the schema says text
 }
 
 /** How many rows are written in one turn of the event loop, in less than a millisecond. */

@@ -9,11 +9,11 @@ import { getAssignment, setTenantGroup, setTenantPlan } from '#catalogue/prices/
 import { setOwnPrice } from '#catalogue/prices/prices.ts'
 import { getTenantView } from '#tenants/tenant-views.ts'
 import { csvFileName } from '#wallet/statement/entries-csv.ts'
+import { sendCsv } from '../kernel/csv-route.ts'
 import { listRoutes } from '../kernel/list-routes.ts'
 import { pageInMemory } from '../kernel/paging.ts'
 import { EVERY_ROLE, OPERATORS, OPERATORS_WRITE, type Route, route } from '../kernel/route.ts'
 import { CLOSED, line, money, nullable, tenantParams, uuid } from '../kernel/route-schemas.ts'
-import { sendCsv } from '../kernel/send-csv.ts'
 
 /** Where a tenant's price comes from: its own price, its plan, its group's plan, or the list price. */
 const SOURCES = ['OWN', 'PLAN', 'GROUP', 'LIST'] as const

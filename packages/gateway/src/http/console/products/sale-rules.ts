@@ -14,10 +14,9 @@ import {
 } from '#products/rules/preview-rules.ts'
 import { effectOfRule } from '#products/rules/rule-effect.ts'
 import { mergeRule, type SaleRule, saleRule, saleRuleInput } from '#products/rules/sale-rule.ts'
-import { csvRoute, inOnePart } from '../kernel/csv-route.ts'
+import { csvRoute, inOnePart, sendCsv } from '../kernel/csv-route.ts'
 import { OPERATORS, OPERATORS_WRITE, type Route, route } from '../kernel/route.ts'
 import { CLOSED, line, money, nullable, time } from '../kernel/route-schemas.ts'
-import { sendCsv } from '../kernel/send-csv.ts'
 
 const ruleRow = Type.Object({
   ruleName: Type.String(),

@@ -23,10 +23,10 @@ import {
   type MonthStatement,
 } from '#wallet/statement/statement-month.ts'
 import { createActorNaming } from '../kernel/actors.ts'
+import { sendCsv } from '../kernel/csv-route.ts'
 import { listRoutes } from '../kernel/list-routes.ts'
 import { type Context, EVERY_ROLE, OPERATORS_WRITE, type Route, route } from '../kernel/route.ts'
 import { CLOSED, entryNo, line, money, nullable, tenantParams, time } from '../kernel/route-schemas.ts'
-import { sendCsv } from '../kernel/send-csv.ts'
 
 const wallet = Type.Object({
   currencyCode: Type.String(),

@@ -35,3 +35,11 @@ export function csvText(rows: readonly (readonly unknown[])[]): string {
     date: (time) => time.toISOString(),
   })
 }
+
+/** Columns that are named as the members of a row that they show: `memberColumns('supplier', 'paused')`. */
+export function memberColumns<Name extends string>(
+  ...names: Name[]
+): Record<Name, (row: Readonly<Record<Name, unknown>>) => unknown> {
+  const columns = names.map((name) => [name, (row: Readonly<Record<Name, unknown>>) => row[name]])
+  return Object.fromEntries(columns)
+}

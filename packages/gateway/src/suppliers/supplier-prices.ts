@@ -1,5 +1,6 @@
 import { formatMoney } from '@dealer-esim/contract'
 import { groupBy } from '@dealer-esim/lib/batch.ts'
+import { memberColumns } from '@dealer-esim/lib/csv.ts'
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { advisoryKey } from '@dealer-esim/lib/postgres/schema.ts'
@@ -75,12 +76,7 @@ const DIFFERENCES = `
 
 /** The columns of the CSV files. */
 export const PRICE_DIFFERENCE_COLUMNS = {
-  supplier: (row) => row.supplier,
-  packageCode: (row) => row.packageCode,
-  productCode: (row) => row.productCode,
-  price: (row) => row.price,
-  cost: (row) => row.cost,
-  currencyCode: (row) => row.currencyCode,
+  ...memberColumns('supplier', 'packageCode', 'productCode', 'price', 'cost', 'currencyCode'),
   since: (row) => row.seenAt,
 } satisfies Record<string, (row: PriceDifference) => unknown>
 

@@ -1,4 +1,5 @@
 import { orderNoOf } from '@dealer-esim/contract'
+import { memberColumns } from '@dealer-esim/lib/csv.ts'
 import { firstUuidAt } from '@dealer-esim/lib/ids.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { ITEM_STATUSES, isOpen } from '#orders/order-item.ts'
@@ -57,14 +58,7 @@ export const SUPPLIER_MONTH_COLUMNS = {
 } satisfies Record<string, (row: SupplierMonth) => unknown>
 
 export const DISCREPANCY_COLUMNS = {
-  kind: (row) => row.kind,
-  supplier: (row) => row.supplier,
-  tenantId: (row) => row.tenantId,
-  orderNo: (row) => row.orderNo,
-  itemNo: (row) => row.itemNo,
-  iccid: (row) => row.iccid,
-  since: (row) => row.since,
-  detail: (row) => row.detail,
+  ...memberColumns('kind', 'supplier', 'tenantId', 'orderNo', 'itemNo', 'iccid', 'since', 'detail'),
 } satisfies Record<string, (row: Discrepancy) => unknown>
 
 /** Whole UTC days. */

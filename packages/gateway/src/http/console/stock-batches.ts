@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import { memberColumns } from '@dealer-esim/lib/csv.ts'
 import Type, { type Static } from 'typebox'
 import { type BatchFilter, countBatches, getBatch, listBatches } from '#stock/stock-batches.ts'
 import { exportBatch, findCodes, revealStockCode } from '#stock/stock-codes.ts'
@@ -72,13 +73,7 @@ export const stockBatchRoutes: Route[] = [
     csv: {
       batch: (row) => row.batchName,
       product: (row) => row.productCode,
-      supplier: (row) => row.supplier,
-      importedAt: (row) => row.importedAt,
-      codes: (row) => row.codes,
-      available: (row) => row.available,
-      sold: (row) => row.sold,
-      expired: (row) => row.expired,
-      nextExpiry: (row) => row.nextExpiry,
+      ...memberColumns('supplier', 'importedAt', 'codes', 'available', 'sold', 'expired', 'nextExpiry'),
       expiringIn30Days: (row) => row.expiring,
       alertDays: (row) => row.alertDays,
       id: (row) => row.batchId,

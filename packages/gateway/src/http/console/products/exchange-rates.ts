@@ -1,3 +1,4 @@
+import { memberColumns } from '@dealer-esim/lib/csv.ts'
 import Type, { type Static } from 'typebox'
 import { formatRate, listRates, parseRate, setRate } from '#products/rules/exchange-rates.ts'
 import { csvRoute, inOnePart } from '../kernel/csv-route.ts'
@@ -29,11 +30,7 @@ export const exchangeRateRoutes: Route[] = [
     file: 'exchange-rates',
     parts: ({ deps }) => inOnePart(listRows(deps)),
     columns: {
-      costCurrency: (row) => row.costCurrency,
-      saleCurrency: (row) => row.saleCurrency,
-      rate: (row) => row.rate,
-      ratedAt: (row) => row.ratedAt,
-      updatedAt: (row) => row.updatedAt,
+      ...memberColumns('costCurrency', 'saleCurrency', 'rate', 'ratedAt', 'updatedAt'),
     },
   }),
   route('PUT /exchange-rates', {

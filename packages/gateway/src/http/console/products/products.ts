@@ -1,4 +1,5 @@
 import { PACKAGE_TYPES } from '@dealer-esim/contract'
+import { memberColumns } from '@dealer-esim/lib/csv.ts'
 import Type, { type Static } from 'typebox'
 import { sentence } from '#people/languages/translate-answer.ts'
 import { countProducts, listCosts, searchProducts } from '#products/list-products.ts'
@@ -93,15 +94,10 @@ export const supplierProductRoutes: Route[] = [
       type: (row) => row.packageType,
       countries: (row) => row.countries.join(' '),
       volumeBytes: (row) => (row.volume === null ? null : Number(row.volume)),
-      isDayPass: (row) => row.isDayPass,
-      durationDays: (row) => row.durationDays,
-      cost: (row) => row.cost,
+      ...memberColumns('isDayPass', 'durationDays', 'cost'),
       currency: (row) => row.currencyCode,
       fairUse: (row) => row.fupPolicy,
-      included: (row) => row.included,
-      isListed: (row) => row.isListed,
-      firstSeenAt: (row) => row.firstSeenAt,
-      changedAt: (row) => row.changedAt,
+      ...memberColumns('included', 'isListed', 'firstSeenAt', 'changedAt'),
       packages: (row) => row.packageCodes.join(' '),
     },
   }),

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { csvText } from '@dealer-esim/lib/csv.ts'
+import { csvText, memberColumns } from '@dealer-esim/lib/csv.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import Type, { type Static } from 'typebox'
 import { sentence } from '#people/languages/translate-answer.ts'
@@ -129,9 +129,7 @@ export const saleRuleRoutes: Route[] = [
       minMargin: (row) => BigInt(row.rule.minMargin),
       rounding: (row) => row.rule.rounding,
       currency: (row) => row.rule.currencyCode,
-      packages: (row) => row.packages,
-      isApplied: (row) => row.isApplied,
-      updatedAt: (row) => row.updatedAt,
+      ...memberColumns('packages', 'isApplied', 'updatedAt'),
     },
   }),
   route('PUT /sale-rules/:ruleName', {

@@ -1,3 +1,4 @@
+import { memberColumns } from '@dealer-esim/lib/csv.ts'
 import { HELD, UNSETTLED } from '@dealer-esim/wholesalers/unsettled.ts'
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
@@ -90,13 +91,7 @@ export const supplierRoutes: Route[] = [
     file: 'suppliers',
     parts: ({ deps }) => inOnePart(listRows(deps)),
     columns: {
-      supplier: (row) => row.supplier,
-      type: (row) => row.type,
-      paused: (row) => row.paused,
-      state: (row) => row.state,
-      failure: (row) => row.failure,
-      breaker: (row) => row.breaker,
-      waiting: (row) => row.waiting,
+      ...memberColumns('supplier', 'type', 'paused', 'state', 'failure', 'breaker', 'waiting'),
       available: (row) => (row.available === null ? null : Number(row.available)),
       verifiedAt: (row) => row.verifiedAt,
       spentToday: (row) => row.dailySpend?.spent,

@@ -1,3 +1,4 @@
+import { memberColumns } from '@dealer-esim/lib/csv.ts'
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { approveAdjustment, proposeAdjustment, rejectAdjustment } from '#wallet/ledger/adjust.ts'
@@ -60,12 +61,7 @@ export const adjustmentRoutes: Route[] = [
       dealer: (row) => row.clientName,
       amount: (row) => row.amount,
       currency: (row) => row.currencyCode,
-      reference: (row) => row.reference,
-      reason: (row) => row.reason,
-      status: (row) => row.status,
-      proposedBy: (row) => row.proposedBy,
-      decidedBy: (row) => row.decidedBy,
-      decidedAt: (row) => row.decidedAt,
+      ...memberColumns('reference', 'reason', 'status', 'proposedBy', 'decidedBy', 'decidedAt'),
       id: (row) => row.adjustmentId,
     },
   }),

@@ -1,3 +1,4 @@
+import { memberColumns } from '@dealer-esim/lib/csv.ts'
 import Type, { type Static } from 'typebox'
 import { LINE_LENGTH_MAX } from '#wallet/ledger/ledger-checks.ts'
 import { listWalletNames } from '#wallet/ledger/wallet-names.ts'
@@ -73,13 +74,7 @@ export const topUpRequestRoutes: Route[] = [
       dealer: (row) => row.clientName,
       amount: (row) => row.amount,
       currency: (row) => row.currencyCode,
-      reference: (row) => row.reference,
-      requestedBy: (row) => row.requestedBy,
-      hasReceipt: (row) => row.hasReceipt,
-      status: (row) => row.status,
-      decidedBy: (row) => row.decidedBy,
-      decidedAt: (row) => row.decidedAt,
-      declineReason: (row) => row.declineReason,
+      ...memberColumns('reference', 'requestedBy', 'hasReceipt', 'status', 'decidedBy', 'decidedAt', 'declineReason'),
       id: (row) => row.requestId,
     },
   }),

@@ -38,7 +38,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
       if (existsSync(dirname(each)) && readdirSync(dirname(each)).length === 0) rmdirSync(dirname(each))
     }
   }
-  const server = (await findExternalServer()) ?? (await startOwnServer(join(folder, 'server')))
+  const server = (await findExternalServer()) ?? (await startOwnServer(join(dataParent, 'server')))
   let schemaUrl: string
   try {
     schemaUrl = await createTemplate(server, run)

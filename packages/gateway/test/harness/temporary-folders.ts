@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { processIdentity } from '@dealer-esim/embedded-postgres/processes.ts'
 
 const MEMORY = '/dev/shm'
-/** Several times the disk space that two concurrent tests need. */
-const REQUIRED_BYTES = 4 * 2 ** 30
+/** Several times the space that the shared server, with a log of at most 2 GB, and the gateways of four tests need. */
+const REQUIRED_BYTES = 6 * 2 ** 30
 
 /**
- * The folder for gateways' data: in memory if there is enough, because gateways sync each commit and many disks are slow.
- * The run removes the folder.
+ * The folder for the data of gateways and of the shared server: in memory if there is enough, because gateways sync each commit,
+ * many disks are slow, and a clone of the template has a thousand files. The run removes the folder.
  */
 export const dataFolder = (): string => process.env.TEST_SCRATCH ?? tmpdir()
 

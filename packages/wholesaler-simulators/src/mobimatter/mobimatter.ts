@@ -21,9 +21,13 @@ export function describeMobimatter(): Description {
   }
 }
 
+/** All simulators of a process sign with this key: generating one takes a tenth of a second of processor time. */
+let keys: ReturnType<typeof generateKeyPairSync> | undefined
+
 /** Operations: catalogue, order and topUp (the first step), complete, cancel, query, usage, balance. */
 function createWholesaler(world: World): Wholesaler {
-  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  keys ??= generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const { publicKey, privateKey } = keys
   const credentials = {
     apiKey: randomBytes(16).toString('hex'),
     merchantId: randomUUID(),

@@ -253,6 +253,24 @@ test('a twin is deleted although PostgreSQL ends the first attempt because of a 
   expect(await twinsDb.query({ text: 'select from wallets where tenant_id = $1', values })).toEqual([])
 })
 
+test('a twin is deleted although its ledger is hashed for the first time at that moment', async () => {
+  const dealer = await addDealer(node.deps)
+  const twin = await addTwin(dealer)
+  const values = [twin.tenantId]
+  let deleting: Promise<unknown> | undefined
+  await twinsDb.tx(async (tx) => {
+    await tx.query({ text: 'delete from ledger_trees where tenant_id = $1', values })
+    await tx.query({ text: 'insert into ledger_trees (tenant_id) values ($1)', values })
+    deleting = adminJsonWith(twinCommand('delete', dealer), env())
+    await waitUntil(async () => {
+      const text = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+      return (await node.deps.db.query({ text, values: [] })).length > 0
+    })
+  })
+  await deleting
+  expect(await twinsDb.query({ text: 'select from tenants where tenant_id = $1', values })).toEqual([])
+})
+
 test('a deleted twin is refused, and leaves no row but its audit entries in the live schema', async () => {
   const dealer = await addDealer(node.deps)
   const twin = await addTwin(dealer)

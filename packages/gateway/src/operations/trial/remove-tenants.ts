@@ -23,6 +23,9 @@ export async function removeRows(
 ): Promise<void> {
   // Locked before their tiles are deleted, in the order in which trees grow.
   tx.send({ text: 'select from ledger_trees where tenant_id = any ($1) for update', values: [tenantIds] })
+  // No other process adds a row that references them: such a row would be left, and their own deletion refused.
+  if (!kept.has('tenants'))
+    tx.send({ text: 'select from tenants where tenant_id = any ($1) for update', values: [tenantIds] })
   await removeSandboxRecords(tx, tenantIds)
   await subtractTenants(tx, tenantIds)
   for (const table of await tenantTables(tx)) {

@@ -15,7 +15,7 @@ export function priceFlows(shared: SharedState): void {
     await button(page, 'Set rule').click()
     await dialog.getByRole('textbox', { name: 'Percentage', exact: true }).fill('-50')
     await dialog.getByRole('button', { name: 'Set rule' }).click()
-    await page.getByRole('cell', { name: '-50% on the list price', exact: true }).waitFor()
+    await page.getByRole('cell', { name: '−50% on the list price', exact: true }).waitFor()
 
     await navigate(testbed, page, `/tenants/${dealer.tenantId}/prices`)
     await button(page, 'Change plan').click()

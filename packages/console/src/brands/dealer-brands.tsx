@@ -4,7 +4,8 @@ import { useState } from 'react'
 import { isTestMode } from '#api/call-api.ts'
 import { useApi, useChange } from '#api/use-api.ts'
 import { Dialog } from '#parts/dialog.tsx'
-import { LoadError, Loading } from '#parts/load-states.tsx'
+import { EmptyState, LoadError, Loading } from '#parts/load-states.tsx'
+import { Card } from '#parts/page.tsx'
 import { UnsavedWarning } from '#parts/unsaved.tsx'
 import { canAdminister, isOperator, useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/page-texts.ts'
@@ -81,14 +82,13 @@ export function DealerBrands() {
 function NoBrand({ mayEdit, onAdd }: { mayEdit: boolean; onAdd(): void }) {
   const operator = useOperator()
   return (
-    <Group>
-      <Text size="sm">{formatMessage(t.brands.none, { name: operator?.name ?? '' })}</Text>
-      {mayEdit && (
-        <Button size="xs" variant="light" onClick={onAdd}>
-          {t.brands.add}
-        </Button>
-      )}
-    </Group>
+    <Card>
+      <EmptyState
+        title={t.brands.noneTitle}
+        text={formatMessage(t.brands.none, { name: operator?.name ?? '' })}
+        {...(mayEdit && { action: <Button onClick={onAdd}>{t.brands.add}</Button> })}
+      />
+    </Card>
   )
 }
 

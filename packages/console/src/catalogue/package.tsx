@@ -279,7 +279,7 @@ function PackageForm(props: PackageFormProps) {
             {canOperate(me) && (
               <Group className="save-bar">
                 <Button type="submit" loading={save.isPending}>
-                  {isNew ? t.package.add : t.common.save}
+                  {isNew ? t.package.create : t.common.save}
                 </Button>
               </Group>
             )}

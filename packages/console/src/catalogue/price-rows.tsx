@@ -67,7 +67,7 @@ export function PriceRows({ rows, suppliers, onChange, errors }: PriceRowsProps)
               aria-label={formatMessage(t.package.removePrice, { currency: row.currencyCode || String(index + 1) })}
               onClick={() => onChange(rows.filter(({ id }) => id !== row.id))}
             />
-            <Text size="sm" mt={30} c="dimmed">
+            <Text size="sm" w="100%" c="dimmed">
               {marginText(row, usable)}
             </Text>
           </Group>

@@ -98,7 +98,7 @@ function SupplierInputs(props: {
       <NativeSelect
         label={t.stock.supplier}
         value={row.supplier}
-        w={170}
+        w={150}
         error={errorAt(errors, `${at}.supplier`)}
         data={[{ value: '', label: t.package.chooseSupplier }, ...offered]}
         onChange={(event) => onChange({ ...row, supplier: event.currentTarget.value })}
@@ -107,7 +107,7 @@ function SupplierInputs(props: {
         label={t.stock.product}
         data={products.map(({ productCode }) => productCode)}
         value={row.productCode}
-        w={210}
+        w={150}
         error={errorAt(errors, `${at}.productCode`)}
         onChange={(productCode) => {
           const product = products.find((one) => one.productCode === productCode)
@@ -119,7 +119,7 @@ function SupplierInputs(props: {
         label={t.package.cost}
         inputMode="decimal"
         value={row.costPrice}
-        w={110}
+        w={95}
         error={errorAt(errors, `${at}.costPrice`)}
         onChange={(event) => onChange({ ...row, costPrice: event.currentTarget.value })}
       />
@@ -127,7 +127,7 @@ function SupplierInputs(props: {
         label={t.prices.currency}
         value={row.costCurrency}
         maxLength={3}
-        w={90}
+        w={80}
         error={errorAt(errors, `${at}.costCurrency`)}
         onChange={(event) => onChange({ ...row, costCurrency: event.currentTarget.value })}
       />

@@ -1,5 +1,5 @@
 import type { Dashboard } from '@dealer-esim/gateway/http/console/home/dashboard.ts'
-import { Box, Button, Group, Stack, Text } from '@mantine/core'
+import { Box, Button, Group, SimpleGrid, Text } from '@mantine/core'
 import { IconCheck, IconChevronRight } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
 import { Card } from '#parts/page.tsx'
@@ -36,7 +36,7 @@ export function AttentionCard({ attention }: { attention: Dashboard['attention']
           <Text size="sm">{t.dashboard.nothingToDo}</Text>
         </Group>
       )}
-      <Stack gap={0} mx="calc(var(--space-8) * -1)">
+      <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }} verticalSpacing={0} mx="calc(var(--space-8) * -1)">
         {kinds.map((kind) => (
           <Button
             key={kind}
@@ -56,7 +56,7 @@ export function AttentionCard({ attention }: { attention: Dashboard['attention']
             {formatMessage(t.dashboard.attentionKinds[kind], { count: attention[kind] })}
           </Button>
         ))}
-      </Stack>
+      </SimpleGrid>
     </Card>
   )
 }

@@ -88,13 +88,17 @@ export function EventsChart({ data }: { data: Dashboard }) {
   const sent = delivered + sum('dead') + sum('pending')
   const { DELIVERED, DEAD, PENDING, UNSENT } = t.webhooks.states
   return (
-    <Card title={t.dashboard.events}>
+    <Card
+      title={t.dashboard.events}
+      actions={
+        sent > 0 && (
+          <Hint size="xs">
+            {formatMessage(t.dashboard.eventsDelivered, { percent: formatPercent(delivered / sent) })}
+          </Hint>
+        )
+      }
+    >
       <CountedDays data={data} />
-      {sent > 0 && (
-        <Hint size="xs">
-          {formatMessage(t.dashboard.eventsDelivered, { percent: formatPercent(delivered / sent) })}
-        </Hint>
-      )}
       <BarChart
         label={t.dashboard.events}
         format={formatCount}

@@ -31,7 +31,7 @@ export function DealerCards({ tenantId, data }: { tenantId: string; data: Dashbo
     <>
       <SimpleGrid cols={{ base: 1, lg: 2 }}>
         <BalanceCard tenantId={tenantId} data={data} />
-        <LatestOrders />
+        <LatestOrders max={3} />
       </SimpleGrid>
       {usesApi(me) && <EndpointHealth tenantId={tenantId} data={data} onlyFaults />}
     </>
@@ -133,12 +133,10 @@ export function EndpointHealth(props: { tenantId: string; data: Dashboard; onlyF
   )
 }
 
-const ORDERS_MAX = 5
-
 /** The latest orders, each linked to its page. */
-export function LatestOrders({ tenantId }: { tenantId?: string }) {
+export function LatestOrders({ tenantId, max = 5 }: { tenantId?: string; max?: number }) {
   const { data } = useApi<{ orders: OrderRow[] }>('/orders', { tenantId }, { refreshMs: REFRESH_MS })
-  const orders = data?.orders.slice(0, ORDERS_MAX)
+  const orders = data?.orders.slice(0, max)
   const noOrders = isOperator(useSession()) ? t.dashboard.noOrdersOfDealer : t.dashboard.noOrdersDealer
   return (
     <Card

@@ -38,7 +38,7 @@ export default function ListBar(props: ListBarProps) {
     <>
       {(views.length > 0 || saved.length > 0) && <ListViews views={views} saved={saved} />}
       {bulk || (
-        <Group className="list-bar" gap="xs" wrap="nowrap">
+        <Group className="list-bar" gap="xs" wrap="nowrap" data-bare={(!search && filters.length === 0) || undefined}>
           {search}
           {filters.length > 0 && <FilterChips filters={filters} />}
           <Totals totals={totals} />

@@ -31,6 +31,7 @@ export function RecoveryPage() {
   const recovery = data?.recovery
   /** What is held stays so after the recovery. The rest is reported only during one. */
   const isOver = recovery === null
+  const shows = (rows: readonly unknown[] | undefined) => !isOver || (rows !== undefined && rows.length > 0)
   return (
     <Page
       title={t.recovery.title}
@@ -56,11 +57,11 @@ export function RecoveryPage() {
       {data && data.omitted > 0 && <Hint>{formatMessage(t.recovery.omitted, { omitted: data.omitted })}</Hint>}
       {!isOver && <Suppliers {...{ query, act }} rows={data?.suppliers} />}
       {!isOver && <OpenOrders query={query} rows={data?.openOrders} />}
-      <OpenActions query={query} rows={data?.openActions} />
+      {shows(data?.openActions) && <OpenActions query={query} rows={data?.openActions} />}
       {!isOver && <Theirs {...{ query, act }} rows={data?.theirs} />}
-      <Transactions {...{ query, act }} rows={data?.transactions} />
-      <Debits query={query} rows={data?.debits} />
-      <Batches {...{ query, act }} rows={data?.batches} />
+      {shows(data?.transactions) && <Transactions {...{ query, act }} rows={data?.transactions} />}
+      {shows(data?.debits) && <Debits query={query} rows={data?.debits} />}
+      {shows(data?.batches) && <Batches {...{ query, act }} rows={data?.batches} />}
       {recovery && <Credits recovery={recovery} act={act} />}
       {!isOver && <Dealers {...{ query, act }} rows={data?.dealers} doubts={data?.doubts ?? []} />}
       {data && data.accepted.length > 0 && <Accepted {...{ query, rows: data.accepted }} />}

@@ -179,12 +179,13 @@ function DeliveredEsims({ order }: { order: OrderDetail }) {
             accessor: 'packageName',
             title: t.orders.package,
             wraps: true,
+            width: 230,
             render: (row) => <PackageName name={row.packageName} location={row.location} />,
           },
-          statusColumn('esimStatus', t.esims.esimStatus),
-          valueColumn('traveller', t.esims.traveller, (row) => <TravellerName profile={row} />),
-          valueColumn('sendStatus', t.esims.sent, (row) => <SentMark profile={row} />),
-          { accessor: 'iccid', title: t.esims.iccid, cellsClassName: 'mono' },
+          statusColumn('esimStatus', t.esims.esimStatus, { width: 120 }),
+          valueColumn('traveller', t.esims.traveller, (row) => <TravellerName profile={row} />, { width: 110 }),
+          valueColumn('sendStatus', t.esims.sent, (row) => <SentMark profile={row} />, { width: 100 }),
+          { accessor: 'iccid', title: t.esims.iccid, cellsClassName: 'mono shows-end', width: 100 },
         ]}
       />
     </Card>

@@ -1,5 +1,5 @@
 import type { PersonRow } from '@dealer-esim/gateway/http/console/people/people.ts'
-import { Button, Group, Stack } from '@mantine/core'
+import { Button, Stack } from '@mantine/core'
 import { useState } from 'react'
 import { useApi } from '#api/use-api.ts'
 import { MoreMenu } from '#design/record.tsx'
@@ -46,13 +46,13 @@ export function PeopleList({ tenantId }: { tenantId: string | null }) {
   const canManage = tenantId === null ? isOperatorAdmin(me) : canAdminister(me)
   const list = useApi<{ people: PersonRow[] }>('/people', { tenantId })
   const [open, setOpen] = useState<OpenDialog>()
+  const invite = canManage && (
+    <Button size="sm" onClick={() => setOpen({ kind: 'invite' })}>
+      {t.people.invite}
+    </Button>
+  )
   return (
     <Stack>
-      {canManage && (
-        <Group justify="flex-end">
-          <Button onClick={() => setOpen({ kind: 'invite' })}>{t.people.invite}</Button>
-        </Group>
-      )}
       <List<PersonRow>
         label={t.people.title}
         csv={{ path: '/people', query: { tenantId } }}
@@ -60,11 +60,12 @@ export function PeopleList({ tenantId }: { tenantId: string | null }) {
         rows={list.data?.people}
         query={list}
         idOf={(row) => row.personId}
-        empty={{ title: t.people.none, text: t.people.noneText }}
+        empty={{ title: t.people.none, text: t.people.noneText, action: invite }}
+        {...(invite && { search: invite })}
         columns={[
           { accessor: 'name', title: t.people.name, phone: 'main' },
-          { accessor: 'email', title: t.people.email, cellsClassName: 'break', phone: 'note' },
-          { accessor: 'role', title: t.people.role, render: (row) => t.roles[row.role] },
+          { accessor: 'email', title: t.people.email, cellsClassName: 'break', phone: 'note', width: 220 },
+          { accessor: 'role', title: t.people.role, width: 190, render: (row) => t.roles[row.role] },
           {
             accessor: 'status',
             title: t.common.status,
@@ -72,11 +73,14 @@ export function PeopleList({ tenantId }: { tenantId: string | null }) {
             render: (row) => <Status status={row.status === 'ACTIVE' && row.invited ? 'INVITED' : row.status} />,
           },
           valueColumn('secondFactor', t.people.secondFactor, (row) => (row.secondFactor ? t.common.yes : t.common.no), {
-            width: 225,
+            width: 175,
           }),
-          valueColumn('lastSignInAt', t.people.lastSignIn, (row) => (
-            <Timestamp time={row.lastSignInAt} format="relative" />
-          )),
+          valueColumn(
+            'lastSignInAt',
+            t.people.lastSignIn,
+            (row) => <Timestamp time={row.lastSignInAt} format="relative" />,
+            { width: 140 },
+          ),
           {
             accessor: 'actions',
             title: t.common.actions,

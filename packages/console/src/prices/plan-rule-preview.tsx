@@ -59,7 +59,7 @@ export function ShownPreview({ preview }: { preview: RulePreview }) {
           idOf={(row) => row.packageCode}
           empty={{ title: t.prices.preview }}
           columns={[
-            valueColumn('packageCode', t.prices.package, packageOf, { wraps: true, phone: 'main', width: 240 }),
+            valueColumn('packageCode', t.prices.package, packageOf, { wraps: true, phone: 'main', width: 330 }),
             figureColumn(
               'before',
               t.prices.priceBefore,
@@ -74,6 +74,7 @@ export function ShownPreview({ preview }: { preview: RulePreview }) {
             figureColumn('margin', t.package.marginTitle, (row) => marginOf(row, currencyCode), {
               currency,
               phone: 'status',
+              isNamed: true,
               width: 110,
             }),
             figureColumn('share', '%', shareOf, { width: 75 }),

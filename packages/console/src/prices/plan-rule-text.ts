@@ -19,7 +19,7 @@ export function valueText({ percent, basis, rounding, price, currencyCode }: Pla
   if (price !== null) return formatMoney(price, currencyCode ?? '')
   const text = basis === 'COST' ? t.prices.percentOnCost : t.prices.percentOnList
   const rounded = rounding === 'none' ? '' : `, ${formatMessage(t.prices.roundedTo, { rounding })}`
-  return formatMessage(text, { percent: percent ?? '' }) + rounded
+  return formatMessage(text, { percent: (percent ?? '').replace('-', '−') }) + rounded
 }
 
 /** The validity of a rule; undefined: always. */

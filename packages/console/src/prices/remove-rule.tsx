@@ -45,7 +45,7 @@ function RemoveDialog(props: { planName: string; rule: PlanRule; title: string; 
     <Dialog
       title={title}
       opened
-      size="lg"
+      size="xl"
       onClose={onClose}
       submit={submitProps(t.prices.remove, preview.data).submit}
       danger

@@ -57,7 +57,7 @@ export function RuleDialog({ planName, onClose }: { planName: string; onClose():
     <Dialog
       title={`${t.prices.setRule}: ${planName}`}
       opened
-      size="lg"
+      size="xl"
       onClose={onClose}
       {...submitProps(t.prices.setRule, preview.data)}
       busy={set.isPending}

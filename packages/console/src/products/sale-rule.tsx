@@ -136,15 +136,13 @@ function RuleForm({ ruleName, typed }: { ruleName?: string; typed: TypedRule }) 
     />
   )
   const { choices } = t.saleRules
-  const sentence = ruleSentence(fields)
   return (
     <form onSubmit={submit} onChange={(event) => setFields(formFields(event.currentTarget))}>
-      <Record rail={'rule' in draft && <RuleEffectCard ruleName={ruleName} rule={draft.rule} />}>
-        {sentence && (
-          <Text fz="md" fw={600}>
-            {sentence}
-          </Text>
-        )}
+      <Record
+        rail={
+          'rule' in draft && <RuleEffectCard ruleName={ruleName} rule={draft.rule} sentence={ruleSentence(fields)} />
+        }
+      >
         <Card title={t.saleRules.products}>
           <Hint>{t.saleRules.productsText}</Hint>
           <SimpleGrid cols={{ base: 1, sm: 2 }}>
@@ -157,7 +155,7 @@ function RuleForm({ ruleName, typed }: { ruleName?: string; typed: TypedRule }) 
             {select('unlimited', choices.unlimited)}
             {range(t.saleRules.daysRange, 'daysMin', 'daysMax')}
             {select('dayPass', choices.dayPass)}
-            {input('name')}
+            {ruleName === undefined ? input('name') : <Box style={{ gridColumn: '1 / -1' }}>{input('name')}</Box>}
           </SimpleGrid>
         </Card>
         <Card title={t.saleRules.priceAndPackage}>
@@ -226,10 +224,22 @@ function DeleteRule({ ruleName, onClose }: { ruleName: string; onClose(): void }
   )
 }
 
-function RuleEffectCard(props: { ruleName: string | undefined; rule: object }) {
+function RuleEffectCard({
+  sentence,
+  ...rule
+}: {
+  ruleName: string | undefined
+  rule: object
+  sentence?: string | undefined
+}) {
   return (
     <Card title={t.saleRules.effect.title}>
-      <RuleEffect {...props} />
+      {sentence && (
+        <Text size="sm" fw={600}>
+          {sentence}
+        </Text>
+      )}
+      <RuleEffect {...rule} />
     </Card>
   )
 }

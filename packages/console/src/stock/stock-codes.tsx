@@ -37,17 +37,17 @@ export function StockCodesPage() {
           idOf={(row) => row.codeId}
           empty={{ title: t.stock.noCode, text: t.stock.noCodeText }}
           columns={[
-            { accessor: 'iccid', title: t.stock.iccid, width: 190, cellsClassName: 'mono shows-end', phone: 'main' },
+            { accessor: 'iccid', title: t.stock.iccid, width: 225, cellsClassName: 'mono shows-end', phone: 'main' },
             valueColumn('state', t.common.status, (row) => <Status status={row.state} labels={t.stock.states} />, {
               phone: 'status',
             }),
             { accessor: 'productCode', title: t.stock.product, cellsClassName: 'mono' },
-            { accessor: 'supplier', title: t.stock.supplier },
-            valueColumn('batchName', t.stock.batch, (row) => <BatchOfRow row={row} />, { phone: 'note' }),
+            { accessor: 'supplier', title: t.stock.supplier, width: 100 },
+            valueColumn('batchName', t.stock.batch, (row) => <BatchOfRow row={row} />, { phone: 'note', width: 150 }),
             valueColumn('expiresAt', t.stock.expires, (row) =>
               row.expiresAt === null ? t.stock.never : <Timestamp time={row.expiresAt} />,
             ),
-            { accessor: 'orderNo', title: t.stock.soldWith, render: (row) => <SoldWith row={row} /> },
+            valueColumn('orderNo', t.stock.soldWith, (row) => <SoldWith row={row} />, { width: 90 }),
             actionsColumn(
               (row) =>
                 row.state === 'SOLD' ? null : (

@@ -6,7 +6,7 @@ import { useApi } from '#api/use-api.ts'
 import { packagePath } from '#catalogue/catalogue-paths.ts'
 import { ChangeDialog } from '#parts/dialog.tsx'
 import { formatCount } from '#parts/format.ts'
-import { actionsColumn, figureColumn, RowButton } from '#parts/list-columns.tsx'
+import { actionsColumn, figureColumn, RowButton, valueColumn } from '#parts/list-columns.tsx'
 import { List } from '#parts/record-list.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/page-texts.ts'
@@ -53,7 +53,7 @@ export function StockPage() {
                 formatCount(row.available)
               ),
           },
-          { accessor: 'packageCodes', title: t.stock.soldAs, render: (row) => <SoldAs row={row} /> },
+          valueColumn('packageCodes', t.stock.soldAs, (row) => <SoldAs row={row} />, { width: 220 }),
           figureColumn('lowAt', t.stock.lowAt, (row) => (row.lowAt === null ? '–' : formatCount(row.lowAt))),
           actionsColumn(
             (row) => <RowButton label={t.stock.setAlert} of={row.productCode} onClick={() => setLow(row)} />,

@@ -78,7 +78,8 @@ function TestButton({ row, isMain }: { row: SupplierRow; isMain?: boolean }) {
   return (
     <>
       <Button
-        {...(!isMain && { size: 'compact-xs', variant: 'default' })}
+        {...(!isMain && { size: 'compact-xs' })}
+        variant={isMain && stateOf(row) !== 'working' ? 'filled' : 'default'}
         aria-label={`${t.suppliers.test}: ${row.supplier}`}
         loading={test.isPending}
         onClick={() =>

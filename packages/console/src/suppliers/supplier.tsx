@@ -141,6 +141,7 @@ function SettingsForm({ stored, type }: { stored: SupplierConfigDetail; type: Su
       works ? t.suppliers.saved : new Error(formatMessage(t.suppliers.savedFailing, { message: words ?? '' })),
   })
   const form = useRef<HTMLFormElement>(null)
+  const [changed, setChanged] = useState(false)
   const [typed, setTyped] = useState<Record<string, unknown>>()
   const location = useLocation()
   // A failed test links here.
@@ -160,7 +161,7 @@ function SettingsForm({ stored, type }: { stored: SupplierConfigDetail; type: Su
   }
   return (
     <>
-      <form ref={form} onSubmit={confirm}>
+      <form ref={form} onSubmit={confirm} onInput={() => setChanged(true)}>
         <Card title={t.suppliers.settings} actions={<DocsLink docs={type.docs} />}>
           {stored.config === null && <ErrorText>{t.suppliers.unreadable}</ErrorText>}
           <SupplierFields
@@ -172,7 +173,9 @@ function SettingsForm({ stored, type }: { stored: SupplierConfigDetail; type: Su
           {save.error && !typed && <ErrorText>{formError(save.error)}</ErrorText>}
           {fields.length > 0 && (
             <Group>
-              <Button type="submit">{t.common.save}</Button>
+              <Button type="submit" variant={changed ? 'filled' : 'default'}>
+                {t.common.save}
+              </Button>
             </Group>
           )}
         </Card>
@@ -195,6 +198,7 @@ function SettingsForm({ stored, type }: { stored: SupplierConfigDetail; type: Su
               {
                 onSuccess() {
                   if (form.current) markSaved(form.current)
+                  setChanged(false)
                   close()
                 },
                 // Errors are shown at their fields.

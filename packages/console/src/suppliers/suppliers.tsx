@@ -46,7 +46,10 @@ export function SuppliersPage() {
         columns={[
           { accessor: 'supplier', title: t.suppliers.name, phone: 'main' },
           { accessor: 'type', title: t.suppliers.type, render: (row) => typeLabel(row.type) },
-          valueColumn('state', t.suppliers.state, (row) => <SupplierState row={row} />, { phone: 'status' }),
+          valueColumn('state', t.suppliers.state, (row) => <SupplierState row={row} />, {
+            phone: 'status',
+            width: 260,
+          }),
           countColumn('waiting', t.suppliers.waiting),
           figureColumn('available', t.suppliers.available, (row) =>
             row.available === null ? '–' : formatCount(row.available),

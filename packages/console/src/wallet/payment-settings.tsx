@@ -75,6 +75,7 @@ function Details({ details }: { details: OperatorDetailsView }) {
 function CurrencyCard({ settings }: { settings: CurrencyPaymentSettings }) {
   const { currencyCode } = settings
   const isReadOnly = !isOperatorAdmin(useSession())
+  const [changed, setChanged] = useState(false)
   const [amountError, setAmountError] = useState<string>()
   const [body, setBody] = useState<Omit<CurrencyPaymentSettings, 'currencyCode'>>()
   function submit(event: FormEvent<HTMLFormElement>) {
@@ -85,7 +86,7 @@ function CurrencyCard({ settings }: { settings: CurrencyPaymentSettings }) {
     if (!('error' in read)) setBody({ bankDetails, paymentUrl, secondPersonAbove: read.amount })
   }
   return (
-    <form onSubmit={submit} data-currency={currencyCode}>
+    <form onSubmit={submit} onInput={() => setChanged(true)} data-currency={currencyCode}>
       <Card title={formatMessage(t.payments.currency, { currency: currencyCode })}>
         <Textarea
           name="bankDetails"
@@ -119,7 +120,9 @@ function CurrencyCard({ settings }: { settings: CurrencyPaymentSettings }) {
         </SimpleGrid>
         {!isReadOnly && (
           <Group>
-            <Button type="submit">{t.common.save}</Button>
+            <Button type="submit" variant={changed ? 'filled' : 'default'}>
+              {t.common.save}
+            </Button>
           </Group>
         )}
       </Card>

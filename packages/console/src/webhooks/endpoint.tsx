@@ -105,7 +105,7 @@ function EventFields({ endpoint, mayEdit }: { endpoint: EndpointView; mayEdit: b
         defaultValue={endpoint.eventFormat}
         disabled={!mayEdit}
       />
-      <Stack gap="xs">
+      <Stack gap="md">
         <Checkbox.Group label={t.endpoint.types} defaultValue={endpoint.eventTypes}>
           <Group mt={4}>
             {(endpoint.eventFormat === 'RT' ? RT_EVENT_TYPES : EVENT_TYPES).map((type) => (

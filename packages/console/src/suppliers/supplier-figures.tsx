@@ -101,7 +101,7 @@ function Costs({ cost }: { cost: Figures['costs'][number] }) {
   return (
     <Facts
       items={[
-        [formatMessage(t.suppliers.spent, { currency: currencyCode }), money(spent)],
+        [t.suppliers.spent, money(spent)],
         [t.suppliers.deliveries, formatCount(delivered)],
         ...(stated === 0 ? [] : comparison),
       ]}

@@ -1,4 +1,14 @@
-import { Accordion, Checkbox, NumberInput, PasswordInput, Stack, Text, Textarea, TextInput } from '@mantine/core'
+import {
+  Accordion,
+  Checkbox,
+  NumberInput,
+  PasswordInput,
+  SimpleGrid,
+  Stack,
+  Text,
+  Textarea,
+  TextInput,
+} from '@mantine/core'
 import { Hint } from '#parts/values.tsx'
 import { t } from '#strings/page-texts.ts'
 import { formatMessage } from '#strings/strings.ts'
@@ -21,17 +31,20 @@ export function SupplierFields(props: {
     isRequired: field.isRequired || required.some((name) => field.name === name || field.name.startsWith(`${name}.`)),
   }))
   const advanced = fields.filter(({ isAdvanced }) => isAdvanced)
-  const inputs = (some: readonly ConfigField[]) =>
-    some.map((field) => (
-      <SupplierField
-        key={field.name}
-        field={field}
-        value={typedValue(field, config)}
-        isSet={secrets.includes(field.name)}
-        readOnly={readOnly}
-        error={errors[field.name]}
-      />
-    ))
+  const inputs = (some: readonly ConfigField[]) => (
+    <SimpleGrid cols={{ base: 1, sm: 2 }} verticalSpacing="md">
+      {some.map((field) => (
+        <SupplierField
+          key={field.name}
+          field={field}
+          value={typedValue(field, config)}
+          isSet={secrets.includes(field.name)}
+          readOnly={readOnly}
+          error={errors[field.name]}
+        />
+      ))}
+    </SimpleGrid>
+  )
   return (
     <Stack gap="md" data-from-gateway>
       {fields.length === 0 && <Text size="sm">{t.suppliers.noSettings}</Text>}

@@ -44,7 +44,7 @@ export function SupplierPage() {
   return (
     <Page
       title={supplier}
-      mark={row && <Text c="dimmed">{typeLabel(row.type)}</Text>}
+      mark={row && typeLabel(row.type).toLowerCase() !== supplier && <Text c="dimmed">{typeLabel(row.type)}</Text>}
       back={{ to: SUPPLIERS, label: t.suppliers.title }}
       actions={<MoreMenu actions={more} />}
     >

@@ -224,7 +224,7 @@ describe.skipIf(!isBrowserAvailable())('the operator’s brand', () => {
       await button(page, 'Save').click()
     }
     await page.goto(testbed.access.consoleUrl + path)
-    await page.getByText('No brand yet: your travellers see Meridian Mobile').waitFor()
+    await page.getByText('Your travellers see this name: Meridian Mobile.').waitFor()
     await add('lotus', 'Lotus Travel')
     await button(page, /^Lotus Travel/).waitFor()
     const markup = '<img src=x onerror="document.title=1">'

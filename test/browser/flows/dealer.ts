@@ -28,7 +28,7 @@ export function dealerFlows(shared: SharedState): void {
     )
     const shown = () =>
       page.locator('[data-latest-order]').evaluateAll((nodes) => nodes.map((node) => node.dataset.latestOrder))
-    await expect.poll(shown).toEqual(orders.slice(0, 5).map((order) => order.orderNo))
+    await expect.poll(shown).toEqual(orders.slice(0, 3).map((order) => order.orderNo))
     await page.locator('[data-latest-order]').getByRole('link').first().click()
     await page.locator('[data-number]', { hasText: `#${orders[0]!.entryNo}` }).waitFor()
     await navigate(testbed, page, '/')

@@ -64,7 +64,7 @@ export function PeopleList({ tenantId }: { tenantId: string | null }) {
         {...(invite && { search: invite })}
         columns={[
           { accessor: 'name', title: t.people.name, phone: 'main' },
-          { accessor: 'email', title: t.people.email, cellsClassName: 'break', phone: 'note', width: 220 },
+          { accessor: 'email', title: t.people.email, cellsClassName: 'break', phone: 'note', width: 200 },
           { accessor: 'role', title: t.people.role, width: 190, render: (row) => t.roles[row.role] },
           {
             accessor: 'status',
@@ -73,7 +73,7 @@ export function PeopleList({ tenantId }: { tenantId: string | null }) {
             render: (row) => <Status status={row.status === 'ACTIVE' && row.invited ? 'INVITED' : row.status} />,
           },
           valueColumn('secondFactor', t.people.secondFactor, (row) => (row.secondFactor ? t.common.yes : t.common.no), {
-            width: 175,
+            width: 200,
           }),
           valueColumn(
             'lastSignInAt',

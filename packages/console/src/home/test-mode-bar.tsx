@@ -19,13 +19,7 @@ export default function TestModeBar({ path }: { path: string }) {
           </Text>
         </Text>
       </Group>
-      <Button
-        size="xs"
-        variant="white"
-        color="dark"
-        onClick={() => switchMode(otherModePath(path, items))}
-        miw="max-content"
-      >
+      <Button size="xs" variant="default" onClick={() => switchMode(otherModePath(path, items))} miw="max-content">
         {t.testMode.end}
       </Button>
     </Group>

@@ -29,7 +29,7 @@ export default function DealerViewBar() {
           {formatMessage(t.dealerView.bar, { dealer: tenant?.clientName ?? '' })}
         </Text>
       </Group>
-      <Button size="xs" variant="white" color="dark" loading={isEnding} onClick={() => void end()} miw="max-content">
+      <Button size="xs" variant="default" loading={isEnding} onClick={() => void end()} miw="max-content">
         {t.dealerView.end}
       </Button>
     </Group>

@@ -110,6 +110,12 @@ export function StaleAlert() {
 
 /** Explains why there is nothing here, and what to do. */
 export function EmptyState({ title, text, action }: { title: ReactNode; text?: string; action?: ReactNode }) {
+  if (!text && !action)
+    return (
+      <Text c="dimmed" size="sm" px="md" py="sm">
+        {title}
+      </Text>
+    )
   return (
     <Stack align="center" gap={6} py="xl" px="md" ta="center">
       <Text fw={600}>{title}</Text>

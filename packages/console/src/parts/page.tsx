@@ -47,10 +47,12 @@ export function Page({ title, description, picture, mark, actions, back, childre
             </Text>
           )}
         </Box>
-        <Group gap="xs">
-          {actions}
-          {docs && <DocsLink to={docs} subject={title} />}
-        </Group>
+        {actions && (
+          <Group gap="xs" className="page-actions">
+            {actions}
+          </Group>
+        )}
+        {docs && <DocsLink to={docs} subject={title} />}
       </Group>
       <StaleAlert />
       {children}

@@ -320,6 +320,7 @@ function Row<Row>(props: ListProps<Row> & { row: Row; currencies: (string | unde
             data-label={column.title}
             data-phone={column.phone}
             data-named={column.isNamed || content === NONE || undefined}
+            data-none={content === NONE || undefined}
             data-wraps={column.wraps}
             data-actions={column.accessor === 'actions' || undefined}
             {...(typeof content === 'string' && !column.wraps && { title: content })}

@@ -65,7 +65,7 @@ export function PeopleList({ tenantId }: { tenantId: string | null }) {
         columns={[
           { accessor: 'name', title: t.people.name, phone: 'main' },
           { accessor: 'email', title: t.people.email, cellsClassName: 'break', phone: 'note', width: 200 },
-          { accessor: 'role', title: t.people.role, width: 190, render: (row) => t.roles[row.role] },
+          { accessor: 'role', title: t.people.role, width: 195, render: (row) => t.roles[row.role] },
           {
             accessor: 'status',
             title: t.common.status,
@@ -73,7 +73,7 @@ export function PeopleList({ tenantId }: { tenantId: string | null }) {
             render: (row) => <Status status={row.status === 'ACTIVE' && row.invited ? 'INVITED' : row.status} />,
           },
           valueColumn('secondFactor', t.people.secondFactor, (row) => (row.secondFactor ? t.common.yes : t.common.no), {
-            width: 200,
+            width: 125,
           }),
           valueColumn(
             'lastSignInAt',

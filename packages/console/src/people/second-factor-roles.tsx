@@ -31,7 +31,7 @@ export function SecondFactorRoles() {
         empty={{ title: t.people.required }}
         columns={[
           { accessor: 'role', title: t.people.role, render: (row) => t.roles[row.role] },
-          valueColumn('required', t.people.requiredState, (row) =>
+          valueColumn('required', t.people.secondFactor, (row) =>
             row.required ? t.people.isRequired : t.people.isOptional,
           ),
           actionsColumn(

@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'
 import { Dialog } from '#parts/dialog.tsx'
 import { SearchField } from '#parts/filters.tsx'
-import { formatTime } from '#parts/format.ts'
+import { formatDay } from '#parts/format.ts'
 import { actionsColumn, RowButton, valueColumn } from '#parts/list-columns.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
@@ -80,7 +80,7 @@ function BatchOfRow({ row: { productCode, batchName, expiresAt } }: { row: Stock
       {expiresAt && (
         <Text span inherit hiddenFrom="sm">
           {' '}
-          · {t.stock.expires} {formatTime(expiresAt)}
+          · {t.stock.expires} {formatDay(expiresAt.slice(0, 10))}
         </Text>
       )}
     </>

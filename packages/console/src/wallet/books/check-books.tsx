@@ -72,7 +72,7 @@ export function CheckBooksPage() {
           </Text>
         )}
       </Card>
-      {books && <Checkpoint books={books} remembered={remembered} />}
+      {books && <Checkpoint books={books} remembered={loadRemembered(tenantId) ?? remembered} />}
     </DealerSection>
   )
 }

@@ -82,9 +82,10 @@ function AlertList({ list }: { list: ServerList<Alert> }) {
         onRowClick={setShown}
         empty={{ title: t.alerts.noAlerts, text: t.alerts.noAlertsText }}
         columns={[
-          valueColumn('kind', t.alerts.type, kindOf, { phone: 'main', width: 200 }),
+          valueColumn('kind', t.alerts.type, (row) => <AlertKind alert={row} />, { phone: 'main', width: 200 }),
           valueColumn('message', t.alerts.message, (row) => <AlertMessage alert={row} />, {
             phone: 'note',
+            cellsClassName: 'alert-message',
             width: 680,
           }),
           relativeTimeColumn('createdAt', t.common.time, {
@@ -108,14 +109,23 @@ function kindOf({ kind }: Alert): string {
   return (t.alerts.types as Record<string, string>)[kind] ?? kind
 }
 
-/** One line, which leads to its subject. The whole message is in the alert's dialog. */
+/** With a dot while it is unread. */
+function AlertKind({ alert }: { alert: Alert }) {
+  return (
+    <>
+      {alert.readAt === null && <span className="unread" role="img" aria-label={t.alerts.unread} />}
+      {kindOf(alert)}
+    </>
+  )
+}
+
+/** One line, or two on a phone, which leads to its subject. The whole message is in the alert's dialog. */
 function AlertMessage({ alert }: { alert: Alert }) {
   const { message } = alert
-  const text = alert.readAt === null ? <strong>{message}</strong> : message
   if (!hasSubject(alert))
     return (
       <span data-from-gateway title={message}>
-        {text}
+        {message}
       </span>
     )
   return (
@@ -127,7 +137,7 @@ function AlertMessage({ alert }: { alert: Alert }) {
       title={message}
       aria-label={`${t.alerts.open}: ${message}`}
     >
-      {text}
+      {message}
     </Anchor>
   )
 }

@@ -1,6 +1,6 @@
 import { DATA_TYPES, GLOBAL, PACKAGE_STATUSES, REGIONAL } from '@dealer-esim/contract'
 import type { PackageRow } from '@dealer-esim/gateway/http/console/catalogue.ts'
-import { Button } from '@mantine/core'
+import { Box, Button } from '@mantine/core'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { Bulk } from '#lists/bulk.tsx'
@@ -87,7 +87,7 @@ export function CataloguePage() {
             render: (row) => <PackageName name={row.name} location={locationOf(row.locationCodes)} />,
           },
           { accessor: 'packageCode', title: t.catalogue.code, cellsClassName: 'mono', phone: 'note', width: 110 },
-          valueColumn('status', t.catalogue.status, (row) => <Status status={saleStatus(row)} />, {
+          valueColumn('status', t.catalogue.status, (row) => <SaleStatus row={row} />, {
             phone: 'status',
             width: 110,
           }),
@@ -102,7 +102,7 @@ export function CataloguePage() {
             textAlign: 'right',
             phone: 'value',
             width: 200,
-            render: (row) => summarize(row.prices.map((price) => formatMoney(price.price, price.currencyCode))),
+            render: pricesOf,
           },
           {
             accessor: 'suppliers',
@@ -113,6 +113,16 @@ export function CataloguePage() {
         ]}
       />
     </Page>
+  )
+}
+
+/** On a phone only where it is an exception. */
+function SaleStatus({ row }: { row: PackageRow }) {
+  const status = saleStatus(row)
+  return (
+    <Box component="span" {...(status === 'ON_SALE' && { visibleFrom: 'sm' })}>
+      <Status status={status} />
+    </Box>
   )
 }
 
@@ -138,6 +148,22 @@ function summarize(texts: string[]): string {
   const [first = '–'] = texts
   if (texts.length <= SHOWN_MAX) return texts.join(', ') || first
   return formatMessage(t.catalogue.andMore, { first, count: texts.length - 1 })
+}
+
+/** On a phone one price and the number of the others. */
+function pricesOf({ prices }: PackageRow) {
+  const texts = prices.map(({ price, currencyCode }) => formatMoney(price, currencyCode))
+  if (texts.length < SHOWN_MAX) return summarize(texts)
+  return (
+    <>
+      <Box component="span" visibleFrom="sm">
+        {summarize(texts)}
+      </Box>
+      <Box component="span" hiddenFrom="sm">
+        {texts[0]} +{texts.length - 1}
+      </Box>
+    </>
+  )
 }
 
 function packageVolume({ dataType, volume }: PackageRow): string {

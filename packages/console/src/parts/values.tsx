@@ -161,11 +161,12 @@ export function CopyIcon({ value, label }: { value: string; label: string }) {
   )
 }
 
-/** Names and values in columns, or in one column on a phone. */
+/** Names and values in columns; on a phone names on the left and values on the right. */
 export function Facts({ items, cols = 3 }: { items: [name: string, value: ReactNode][]; cols?: number }) {
   return (
     <SimpleGrid
       component="dl"
+      className="facts"
       m={0}
       spacing="md"
       verticalSpacing="xs"

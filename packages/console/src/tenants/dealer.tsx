@@ -1,6 +1,7 @@
 import type { TenantDetail } from '@dealer-esim/gateway/http/console/tenants/tenants.ts'
-import { Stack, Text } from '@mantine/core'
-import { Outlet, useParams } from '@tanstack/react-router'
+import { Button, Stack, Text } from '@mantine/core'
+import { useMediaQuery } from '@mantine/hooks'
+import { Outlet, useLocation, useParams } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useState } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'
@@ -13,7 +14,7 @@ import { Status } from '#parts/values.tsx'
 import { canOperate, isOperator, useSession } from '#people/sign-in/session.ts'
 import { formatMessage, t } from '#strings/strings.ts'
 import { DealerInitials } from './dealer-name.tsx'
-import { ViewAsDealer } from './view-as-dealer.tsx'
+import { useViewAsDealer } from './view-as-dealer.tsx'
 
 /** The dealer of the current URL. */
 export function useTenant() {
@@ -26,18 +27,33 @@ export function DealerPage() {
   const me = useSession()
   const { tenantId, data, error, refetch } = useTenant()
   const { more, dialog } = useSuspension(data)
+  const { pathname } = useLocation()
+  const view = useViewAsDealer(tenantId)
+  // There a section needs the room of what its dealer's overview says.
+  const isNarrow = useMediaQuery('(max-width: 48em)')
   if (!data) return <LoadState error={error} retry={refetch} />
   if (!isOperator(me)) return <Outlet />
   const at = `/tenants/${tenantId}`
+  const isBrief = isNarrow === true && pathname !== at
   return (
     <Page
       title={data.clientName}
       back={{ to: '/tenants', label: t.dealers.title }}
       picture={<DealerInitials name={data.clientName} />}
       mark={<Status status={data.status} />}
-      actions={<MoreMenu actions={more} />}
+      actions={<MoreMenu actions={isBrief ? [{ label: t.dealers.viewAs, onClick: view.start }, ...more] : more} />}
     >
-      <DealerState tenant={data} />
+      <DealerState
+        tenant={data}
+        isBrief={isBrief}
+        actions={
+          !isBrief && (
+            <Button variant="default" loading={view.isStarting} onClick={view.start}>
+              {t.dealers.viewAs}
+            </Button>
+          )
+        }
+      />
       <Tabs
         label={data.clientName}
         items={[
@@ -57,18 +73,22 @@ export function DealerPage() {
   )
 }
 
-/** A dealer's state: whether it can buy, with which money, and how long that lasts. */
-function DealerState({ tenant }: { tenant: TenantDetail }) {
-  const { tenantId, status, balance, currencyCode } = tenant
+/**
+ * A dealer's state: whether it can buy, with which money, and how long that lasts.
+ * @param props.isBrief only what needs attention
+ */
+function DealerState(props: { tenant: TenantDetail; isBrief: boolean; actions: ReactNode }) {
+  const { tenant, isBrief, actions } = props
+  const { status, balance, currencyCode } = tenant
   const money = { balance: formatMoney(balance, currencyCode) }
   const texts = t.dealers.states
-  const actions = <ViewAsDealer tenantId={tenantId} />
   if (status !== 'ACTIVE')
     return <StateSentence tone="bad" title={texts.suspended} text={texts.suspendedText} actions={actions} />
   if (balance + (tenant.creditLimit ?? 0) <= 0)
     return (
       <StateSentence tone="warn" title={formatMessage(texts.empty, money)} text={texts.emptyText} actions={actions} />
     )
+  if (isBrief) return null
   return <StateSentence tone="ok" title={formatMessage(texts.active, money)} actions={actions} />
 }
 

@@ -1,11 +1,9 @@
-import { Button } from '@mantine/core'
 import { useState } from 'react'
 import { call, consoleBase } from '#api/call-api.ts'
 import { notifyError } from '#parts/notify.ts'
-import { t } from '#strings/strings.ts'
 
 /** Shows an operator the console as this dealer's administrator sees it. */
-export function ViewAsDealer({ tenantId }: { tenantId: string }) {
+export function useViewAsDealer(tenantId: string) {
   const [isStarting, setStarting] = useState(false)
   async function start() {
     setStarting(true)
@@ -18,9 +16,5 @@ export function ViewAsDealer({ tenantId }: { tenantId: string }) {
       notifyError(error as Error)
     }
   }
-  return (
-    <Button variant="default" loading={isStarting} onClick={() => void start()}>
-      {t.dealers.viewAs}
-    </Button>
-  )
+  return { isStarting, start: () => void start() }
 }

@@ -1,6 +1,6 @@
 import type { WalletView } from '@dealer-esim/gateway/http/console/wallet/wallet.ts'
 import { Button, Group, Text } from '@mantine/core'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { isTestMode } from '#api/call-api.ts'
 import { LoadError } from '#parts/load-states.tsx'
 import { Card } from '#parts/page.tsx'
@@ -34,6 +34,10 @@ export function WalletPage() {
       </Button>
     </>
   )
+  const limits = [
+    [t.wallet.dailyLimit, wallet.dailySpendLimit] as const,
+    [t.wallet.threshold, wallet.lowBalanceThreshold] as const,
+  ].filter(([, value]) => value !== null)
   // A test twin is not paid for.
   const isPaid = me.tenant !== null && !isTestMode
   const ask = isPaid && <RequestTopUp tenantId={tenantId} currency={currency} />
@@ -50,8 +54,10 @@ export function WalletPage() {
             [t.wallet.available, <Amount key="a" value={balance + creditLimit} currency={currency} />],
             [t.wallet.creditLimit, <Amount key="c" value={creditLimit} currency={currency} />],
             [t.wallet.spentToday, <Amount key="s" value={wallet.spentToday} currency={currency} />],
-            [t.wallet.dailyLimit, <Amount key="d" value={wallet.dailySpendLimit} currency={currency} />],
-            [t.wallet.threshold, <Amount key="t" value={wallet.lowBalanceThreshold} currency={currency} />],
+            ...limits.map(([name, value]): [string, ReactNode] => [
+              name,
+              <Amount key={name} value={value} currency={currency} />,
+            ]),
           ]}
         />
       </Card>

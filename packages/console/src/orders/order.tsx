@@ -1,6 +1,6 @@
 import type { ProfileRow } from '@dealer-esim/gateway/http/console/esims/esims.ts'
 import type { OrderDetail, OrderItem } from '@dealer-esim/gateway/http/console/orders/orders.ts'
-import { Button, Text } from '@mantine/core'
+import { Box, Button, Text } from '@mantine/core'
 import { useParams } from '@tanstack/react-router'
 import { lazy, type ReactNode, Suspense, useState } from 'react'
 import { useApi, useReloadAfter } from '#api/use-api.ts'
@@ -196,6 +196,8 @@ function Items({ order }: { order: OrderDetail }) {
   const me = useSession()
   const [reason = null, ...others] = new Set(order.items.flatMap(({ failureReason }) => failureReason ?? []))
   const isShared = others.length === 0
+  // Not again on a phone, where the state is above.
+  const isInState = ['FAILED', 'PARTIALLY_DELIVERED'].includes(order.orderStatus)
   return (
     <>
       <List<OrderItem>
@@ -242,7 +244,11 @@ function Items({ order }: { order: OrderDetail }) {
           },
         ]}
       />
-      {reason !== null && isShared && <Hint size="xs">{asSentence(reason)}</Hint>}
+      {reason !== null && isShared && (
+        <Box {...(isInState && { visibleFrom: 'sm' })}>
+          <Hint size="xs">{asSentence(reason)}</Hint>
+        </Box>
+      )}
     </>
   )
 }

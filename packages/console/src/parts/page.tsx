@@ -131,11 +131,17 @@ export function Tabs(props: {
   const { label, items, keepFilters, current } = props
   const { pathname } = useLocation()
   const tabs = useRef<HTMLDivElement>(null)
-  // On a phone the current tab may be scrolled out of view.
+  // On a phone the current tab may be scrolled out of view, also after the width has changed. The page itself stays where it is.
   // biome-ignore lint/correctness/useExhaustiveDependencies: another section has another tab
   useEffect(() => {
-    const shown = tabs.current?.querySelector('[aria-current]')
-    shown?.scrollIntoView({ block: 'nearest', inline: 'center' })
+    const nav = tabs.current
+    if (!nav) return
+    const observer = new ResizeObserver(() => {
+      const shown = nav.querySelector(':is([aria-current], [data-current])')
+      if (shown) nav.scrollLeft += middleOf(shown) - middleOf(nav)
+    })
+    observer.observe(nav)
+    return () => observer.disconnect()
   }, [pathname])
   return (
     <Group ref={tabs} component="nav" aria-label={label} gap={0} className="tabs" wrap="nowrap">
@@ -153,6 +159,11 @@ export function Tabs(props: {
       ))}
     </Group>
   )
+}
+
+function middleOf(element: Element): number {
+  const { left, width } = element.getBoundingClientRect()
+  return left + width / 2
 }
 
 /** Shown for a URL without a page. The navigation stays. */

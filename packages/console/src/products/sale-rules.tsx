@@ -1,10 +1,11 @@
 import type { SaleRuleRow } from '@dealer-esim/gateway/http/console/products/sale-rules.ts'
-import { Badge, Button } from '@mantine/core'
+import { Button } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useApi } from '#api/use-api.ts'
 import { countColumn, valueColumn } from '#parts/list-columns.tsx'
 import { Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
+import { StatusMark } from '#parts/values.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/page-texts.ts'
 import { ExchangeRates } from './exchange-rates.tsx'
@@ -55,9 +56,9 @@ export function SaleRulesPage() {
             title: t.saleRules.state,
             phone: 'status',
             render: (row) => (
-              <Badge variant="light" color={row.isApplied ? 'teal' : 'orange'} tt="none" radius="sm">
+              <StatusMark tone={row.isApplied ? 'ok' : 'warn'}>
                 {row.isApplied ? t.saleRules.applied : t.saleRules.notApplied}
-              </Badge>
+              </StatusMark>
             ),
           },
         ]}

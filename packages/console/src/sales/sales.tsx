@@ -13,7 +13,7 @@ import { EmptyState, Loading, LoadState } from '#parts/load-states.tsx'
 import { Card, Page } from '#parts/page.tsx'
 import { type Filters, useFilters } from '#parts/use-filters.ts'
 import { Hint } from '#parts/values.tsx'
-import { formatMessage, t } from '#strings/strings.ts'
+import { formatMessage, locale, t } from '#strings/strings.ts'
 import { Balances } from './balances.tsx'
 import { countryLabel } from './country.ts'
 import { PeriodChoice } from './period-choice.tsx'
@@ -46,7 +46,7 @@ export function SalesPage() {
         <NativeSelect
           aria-label={t.sales.breakdown}
           value={current}
-          data={choices}
+          data={choices.map(({ value, label }) => ({ value, label: value === BALANCES ? label : byText(label) }))}
           onChange={(event) => setFilters({ by: event.currentTarget.value })}
         />
       ) : (
@@ -67,6 +67,11 @@ export function SalesPage() {
       {showsBalances ? <Balances /> : <Report filters={filters} />}
     </Page>
   )
+}
+
+/** Such as `By day`. */
+function byText(label: string): string {
+  return formatMessage(t.sales.byWhat, { what: label.toLocaleLowerCase(locale) })
 }
 
 function Report({ filters }: { filters: Filters }) {

@@ -72,7 +72,9 @@ export function CheckBooksPage() {
           </Text>
         )}
       </Card>
-      {books && <Checkpoint books={books} remembered={loadRemembered(tenantId) ?? remembered} />}
+      {books && (
+        <Checkpoint shown={checkedOf(check.result) ?? books} remembered={loadRemembered(tenantId) ?? remembered} />
+      )}
     </DealerSection>
   )
 }
@@ -185,8 +187,18 @@ function textOf({ id, values }: Pick<Finding, 'id' | 'values'>): string {
   return formatMessage(texts.findings[id], values)
 }
 
-function Checkpoint({ books, remembered }: { books: BooksView; remembered: RememberedBooks | undefined }) {
-  const { treeSize, createTime, rootHash } = books.checkpoint
+/** The checkpoint that the check has made, which is newer than the one that the page loaded. */
+function checkedOf(result: BooksResult | undefined) {
+  return result?.verdict === 'EQUAL' ? result.trusted : undefined
+}
+
+interface CheckpointProps {
+  shown: Pick<BooksView, 'checkpoint' | 'note'>
+  remembered: RememberedBooks | undefined
+}
+
+function Checkpoint({ shown, remembered }: CheckpointProps) {
+  const { treeSize, createTime, rootHash } = shown.checkpoint
   return (
     <Card title={texts.checkpoint}>
       <Facts
@@ -199,7 +211,7 @@ function Checkpoint({ books, remembered }: { books: BooksView; remembered: Remem
       <TechnicalDetails
         items={[
           [texts.root, rootHash],
-          [texts.note, books.note],
+          [texts.note, shown.note],
         ]}
       />
     </Card>

@@ -1,7 +1,7 @@
-import { waitUntil } from '@dealer-esim/gateway/test/harness/shop.ts'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isBrowserAvailable } from './chromium.ts'
+import { waitForSales } from './console-demo.ts'
 import {
   api,
   type ConsoleTestbed,
@@ -35,16 +35,8 @@ describe.skipIf(!isBrowserAvailable())('sales in the console', () => {
     ] as const) {
       await client.order({ transactionId: `sold-${packageCode}`, packageInfoList: [{ packageCode, count }] })
     }
-    // The sums follow within seconds of the last delivery.
-    await waitUntil(
-      async () => {
-        const { rows } = await api<{ rows: { key: string; items: number }[] }>(testbed, page, '/sales?by=supplier')
-        return rows.find(({ key }) => key === 'sandbox')?.items === 4
-      },
-      60_000,
-      500,
-    )
-  }, 180_000)
+    await waitForSales(testbed, page, 4)
+  }, 480_000)
   afterAll(() => testbed?.stop())
 
   it('the dashboard shows revenue and margin for today, yesterday and the period', async () => {

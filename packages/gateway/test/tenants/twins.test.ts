@@ -7,6 +7,7 @@ import { putPackages } from '#catalogue/packages/put-packages.ts'
 import { setOwnPrice } from '#catalogue/prices/prices.ts'
 import { addConsoleApi } from '#http/console/console-server.ts'
 import { createBodyBudget } from '#http/load-shedding/byte-budget.ts'
+import { updateSales } from '#sales/update-sales.ts'
 import { resumeTenant, suspendTenant } from '#tenants/change-tenant.ts'
 import { startWorker } from '#worker.ts'
 import { addDealer, call, type Dealer, NODE_ENV, type Node, OPERATOR, startNode } from '../harness/api-node.ts'
@@ -84,10 +85,11 @@ async function rowCounts(db: Pick<Db, 'query'>): Promise<Record<string, number>>
   return counts
 }
 
-/** Waits until the trees of the live ledgers, which the worker grows later, have all of their entries. */
-async function treesGrown(): Promise<void> {
+/** Waits until the worker's loops have written what follows from the live ledgers: their trees and sales. */
+async function loopsCaughtUp(): Promise<void> {
   const text = `select 1 from wallets w left join ledger_trees t using (tenant_id) where w.version > coalesce(t.size, 0)`
   await waitUntil(async () => (await node.deps.db.query({ text })).length === 0)
+  await waitUntil(() => updateSales(node.deps.db))
 }
 
 test('a dealer tries everything with its twin, and the live schema gets no row of it', async () => {
@@ -97,7 +99,8 @@ test('a dealer tries everything with its twin, and the live schema gets no row o
     tenantId: expect.not.stringMatching(dealer.tenantId),
     appKey: expect.stringMatching(/^ak_main_test_[0-9A-Za-z]{24}$/),
   })
-  await treesGrown()
+  await loopsCaughtUp()
+  receiver.received.length = 0
   const before = await rowCounts(node.deps.db)
 
   const { tenantId } = twin
